@@ -3,7 +3,8 @@
  *
  * Valgrind makes the dynamic loader load a library of its own through LD_PRELOAD, whose loading
  * would be counted. This engine replaces no function, so the library is not needed: LD_PRELOAD is
- * put back to what the user had, or taken away.
+ * put back to what the user had, or taken away, and so is VALGRIND_LIB, which Valgrind sets again
+ * for programs that are called by exec.
  */
 #include "engine.h"
 
@@ -45,9 +46,14 @@ static Bool strip_list(HChar *list)
 
 void environment_restore(void)
 {
-    for (HChar **entry = VG_(client_envp); *entry; entry++)
-        if (!VG_(strncmp)(*entry, "LD_PRELOAD=", 11) && !strip_list(*entry + 11)) {
+    HChar **entry = VG_(client_envp);
+
+    while (*entry) {
+        Bool ours = !VG_(strncmp)(*entry, "VALGRIND_LIB=", 13) ||
+                    (!VG_(strncmp)(*entry, "LD_PRELOAD=", 11) && !strip_list(*entry + 11));
+        if (ours)
             remove_entry(entry);
-            return;
-        }
+        else
+            entry++;
+    }
 }
