@@ -11,6 +11,7 @@
  *   or `pop %rbp`                           0(%rsp)   %rbp
  *   in a function that makes no frame       0(%rsp)   %rbp
  *
+ * A function that makes no frame must keep nothing on its stack across a call.
  * The path ends in `_start`, or where the return address or the frame pointer is zero. A return
  * address that is `__restore_rt` means that the kernel made the frame: above it lies the ucontext
  * of what was interrupted, and the walk goes on there, in the middle of whatever it was doing.
@@ -71,6 +72,15 @@ static enum frame_state state_at(const struct walk *walk, int symbol, uint64_t r
     return state_by_bytes(code, count);
 }
 
+/* Of a caller: its call is behind it, so its frame, if it makes one, is made. */
+static enum frame_state state_of_caller(const struct walk *walk, int symbol)
+{
+    if (symbol == NO_SYMBOL)
+        return FRAME_MADE;
+    const struct symbol *named = &walk->image->symbols[symbol];
+    return named->has_frame || named->function != symbol ? FRAME_MADE : FRAME_NOT_MADE;
+}
+
 static bool symbol_is(const struct walk *walk, int symbol, const char *name)
 {
     return symbol != NO_SYMBOL && strcmp(walk->image->symbols[symbol].name, name) == 0;
@@ -106,7 +116,8 @@ void walk_stack(struct walk *walk, struct registers registers)
             registers = enter_interrupted(walk, registers.rsp);
             continue;
         }
-        enum frame_state state = exact ? state_at(walk, symbol, registers.rip) : FRAME_MADE;
+        enum frame_state state =
+            exact ? state_at(walk, symbol, registers.rip) : state_of_caller(walk, symbol);
         if (state == FRAME_MADE && registers.rbp == 0)
             return;
         uint64_t return_slot = state == FRAME_NOT_MADE ? registers.rsp
