@@ -24,9 +24,10 @@
  */
 #include "oracle.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,14 +269,16 @@ static void read_registers(struct task *task, struct user_regs_struct *registers
         die("registers of %d: %s", task->id, strerror(errno));
 }
 
-static void look_up_path(struct task *task, const struct user_regs_struct *registers)
+static void look_up_path(struct task *task)
 {
     static struct walk walk;
+    struct user_regs_struct registers;
+    read_registers(task, &registers);
     walk.pid = task->id;
     walk.image = task->process->image;
     walk.signal_at = signal_at;
     walk.data = task->process;
-    walk_stack(&walk, (struct registers){registers->rip, registers->rsp, registers->rbp});
+    walk_stack(&walk, (struct registers){registers.rip, registers.rsp, registers.rbp});
     uint32_t node = 0;
     for (size_t i = walk.count; i-- > 0;) {
         int frame = walk.frames[i];
@@ -288,20 +291,28 @@ static void look_up_path(struct task *task, const struct user_regs_struct *regis
     task->node = node;
 }
 
+static uint64_t read_rip(struct task *task)
+{
+    errno = 0;
+    uint64_t rip =
+        (uint64_t)ptrace(PTRACE_PEEKUSER, task->id, offsetof(struct user_regs_struct, rip), NULL);
+    if (errno)
+        die("registers of %d: %s", task->id, strerror(errno));
+    return rip;
+}
+
 /* Readies the task for the instruction at its rip: what it is, and whose. */
 static void arrive(struct task *task, bool path_may_have_moved)
 {
-    struct user_regs_struct registers;
     uint8_t code[INSTRUCTION_BYTES];
-    read_registers(task, &registers);
-    task->rip = registers.rip;
-    task->flow = decode_flow(code, memory_read(task->id, registers.rip, code, sizeof code));
+    task->rip = read_rip(task);
+    task->flow = decode_flow(code, memory_read(task->id, task->rip, code, sizeof code));
     if (!want_tree || image_is_stub(task->process->image, task->rip))
         return;
     int symbol = image_symbol_at(task->process->image, task->rip);
     int function = symbol == NO_SYMBOL ? NO_SYMBOL : task->process->image->symbols[symbol].function;
     if (path_may_have_moved || function != task->function)
-        look_up_path(task, &registers);
+        look_up_path(task);
     task->function = function;
 }
 
@@ -350,16 +361,17 @@ static void obey_request(struct task *task)
 
 static void step_done(struct task *task)
 {
-    struct user_regs_struct registers;
-    read_registers(task, &registers);
+    uint64_t rip = read_rip(task);
     if (task->enters_handler) {
+        struct user_regs_struct registers;
+        read_registers(task, &registers);
         remember_signal(task->process, registers.rsp + 8, task->delivered);
         arrive(task, true);
         return;
     }
-    if (task->flow == FLOW_REPEAT && registers.rip == task->rip)
+    if (task->flow == FLOW_REPEAT && rip == task->rip)
         return;
-    if (task->flow == FLOW_NEXT && registers.rip == task->rip)
+    if (task->flow == FLOW_NEXT && rip == task->rip)
         die("a step at %#lx went nowhere", (unsigned long)task->rip);
     count_instruction(task);
     if (task->flow == FLOW_REQUEST)
@@ -428,8 +440,24 @@ static int run(pid_t first)
     return exit_status;
 }
 
+/* Each step is two switches between oracle and program: cheaper on one processor than between
+ * two. */
+static void stay_on_one_processor(void)
+{
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+        return;
+    int last = CPU_SETSIZE - 1;
+    while (last > 0 && !CPU_ISSET(last, &allowed))
+        last--;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 static pid_t start(char **command)
 {
+    stay_on_one_processor();
     pid_t child = fork();
     if (child == 0) {
         personality(ADDR_NO_RANDOMIZE);

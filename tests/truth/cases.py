@@ -9,6 +9,9 @@ A program opens with a comment that says which rule it shows and what must come 
     arguments: a b                      what the program is given
     record: --start=off                 options of every recording
     oracle: tree | total | none         what single-stepping can say about it (see BUILDS)
+    total: 1234                         instructions in all, counted by hand
+    contexts: 56                        how many paths there are at least
+    folded: no                          the tree is too big to be written out
     tree [OPTIONS]:                     the whole folded tree; a count may be * (any, not zero)
     below F [G...] [OPTIONS]:           the same for what runs under F or G, paths cut off above
     paths [OPTIONS]:                    frames that must stand next to each other in some path
@@ -80,6 +83,7 @@ class Case:
         self.record_options = tuple(shlex.split(self.values.get("record", "")))
         self.arguments = shlex.split(self.values.get("arguments", ""))
         self.after = self.values.get("after")
+        self.is_writable = self.values.get("folded") != "no"
 
     def _read_heading(self):
         text = self.source.read_text()

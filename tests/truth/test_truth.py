@@ -55,7 +55,20 @@ def test_output_and_status_pass_through(case, engine, detail, recorder, build_pr
     assert (recorded.stdout, recorded.status) == (plain.stdout, status), recorded.stderr.decode()
 
 
-@having(lambda case: True)
+@having(lambda case: "total" in case.values and case.oracle != "none")
+def test_oracle_agrees_with_the_total(case, oracle):
+    assert oracle.of(case).total == int(case.values["total"])
+
+
+@having(lambda case: "total" in case.values or "contexts" in case.values)
+def test_totals_are_the_headings(case, engine, detail, recorder):
+    info = recorder.record(case, engine, detail).info()
+    if "total" in case.values:
+        assert info["total_instructions"] == int(case.values["total"])
+    assert info["contexts"] >= int(case.values.get("contexts", 0))
+
+
+@having(lambda case: case.is_writable)
 def test_sum_is_total(case, engine, detail, recorder):
     recording = recorder.record(case, engine, detail)
     assert sum(recording.tree().values()) == recording.info()["total_instructions"]

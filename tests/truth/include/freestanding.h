@@ -9,9 +9,15 @@ typedef unsigned long word;
 
 #define NOINLINE __attribute__((noinline, noclone, noipa))
 
-/* _start calls main and exits with what it returned. */
+/* _start calls main and exits with what it returned: 5 instructions, or 7 when main wants to know
+ * its arguments. */
+#ifdef WITH_ARGUMENTS
+#define LOAD_ARGUMENTS "    mov (%rsp), %rdi\n    lea 8(%rsp), %rsi\n"
+#else
+#define LOAD_ARGUMENTS ""
+#endif
 __asm__(".globl _start\n.type _start, @function\n"
-        "_start: xor %ebp, %ebp\n"
+        "_start: xor %ebp, %ebp\n" LOAD_ARGUMENTS
         "    call main\n"
         "    mov %eax, %edi\n"
         "    mov $231, %eax\n"
@@ -162,5 +168,26 @@ __asm__(".globl switch_stack\n.type switch_stack, @function\n"
         (coroutine)->registers[1] = 0;                                                             \
         (coroutine)->registers[6] = (word)end_;                                                    \
     } while (0)
+
+/* ---- threads ---- */
+/* A thread that runs `body` on the stack that ends at `top`, and ends with it. Its path begins in
+ * spawn_thread, where it came to be. */
+word spawn_thread(void (*body)(void), void *top);
+__asm__(".globl spawn_thread\n.type spawn_thread, @function\n"
+        "spawn_thread: mov %rdi, %r9\n"
+        "    mov $0x50f00, %edi\n" /* memory, files, handlers and process in common */
+        "    sub $16, %rsi\n"
+        "    movq $0, (%rsi)\n" /* no return address: the path ends here */
+        "    mov $56, %eax\n"
+        "    syscall\n"
+        "    test %eax, %eax\n"
+        "    jz 1f\n"
+        "    ret\n"
+        "1:  xor %ebp, %ebp\n"
+        "    call *%r9\n"
+        "    xor %edi, %edi\n"
+        "    mov $60, %eax\n"
+        "    syscall\n"
+        ".size spawn_thread, . - spawn_thread\n");
 
 #endif
