@@ -17,7 +17,8 @@ A program opens with a comment that says which rule it shows and what must come 
     paths [OPTIONS]:                    frames that must stand next to each other in some path
     never [OPTIONS]:                    frames that must not
 
-The lines of the last four are indented below them. In a frame, `a|b` is either.
+OPTIONS are those of `record`, or of `export` where `record` has no such option. The lines of the
+last four are indented below them. In a frame, `a|b` is either.
 """
 
 import fnmatch
@@ -55,12 +56,22 @@ ENVIRONMENT = {
     "-BMI1,-BMI2,-SSE4_1,-SSE4_2,-SSSE3,-RTM,-MOVBE,-LZCNT,-POPCNT,-FMA,-XSAVEC,-XSAVE",
 }
 
+EXPORT_OPTIONS = ("--skip-anon", "--fold-recursion", "--focus", "--root", "--merge-threads")
+
 HEADINGS = ("tree", "below", "paths", "never")
 
 
 class Expectation:
     def __init__(self, kind, roots, options):
         self.kind, self.roots, self.options, self.lines = kind, roots, tuple(options), []
+        self.export_options = tuple(o for o in options if o.split("=")[0] in EXPORT_OPTIONS)
+        self.record_options = tuple(o for o in options if o not in self.export_options)
+
+    def skipped_frames(self):
+        """Globs of what its options skip; None where they do more than skip functions."""
+        globs = [o.split("=", 1)[1] for o in self.options if o.startswith("--skip-function=")]
+        globs += ["[[]anon]" for o in self.options if o == "--skip-anon"]
+        return globs if len(globs) == len(self.options) else None
 
     def __str__(self):
         return " ".join([self.kind, *self.roots, *self.options])
@@ -239,7 +250,8 @@ def skipped(tree, globs):
     """The tree after frames matching `globs` gave their cost to their nearest visible caller."""
     result = {}
     for path, count in tree.items():
-        kept = tuple(f for f in path if not any(fnmatch.fnmatchcase(f, g) for g in globs))
+        kept = tuple(f for f in path if f.startswith("(") or
+                     not any(fnmatch.fnmatchcase(f, g) for g in globs))
         kept = kept or ("(skipped)",)
         result[kept] = result.get(kept, 0) + count
     return result
