@@ -44,7 +44,7 @@ static void write_to_file(struct raw_sink *sink, const void *bytes, uint64_t siz
 static void raw_path(HChar *path, SizeT size, const HChar *suffix)
 {
     VG_(snprintf)(path, size, "%s/%llu.%llu.raw%s", options.run_folder, (ULong)process.pid,
-                  (ULong)process.exec_ordinal, suffix);
+                  (ULong)process.image, suffix);
 }
 
 static const HChar *join_command(void)
@@ -62,28 +62,35 @@ static const HChar *join_command(void)
     return command;
 }
 
-void output_begin(void)
+/* A pid that left a file here was another program before it called exec, or another process. */
+static void choose_image(void)
 {
     HChar path[4096];
     struct vg_stat status;
 
+    process.image = 0;
+    for (raw_path(path, sizeof path, ""); !sr_isError(VG_(stat)(path, &status));
+         raw_path(path, sizeof path, ""))
+        process.image++;
+}
+
+void output_begin(void)
+{
     process.pid = VG_(getpid)();
     process.parent_pid = VG_(getppid)();
     process.command = join_command();
-    /* A pid that left a file here was another program before it called exec. */
-    for (raw_path(path, sizeof path, ""); !sr_isError(VG_(stat)(path, &status));
-         raw_path(path, sizeof path, ""))
-        process.exec_ordinal++;
-    process.started_by = process.exec_ordinal ? RAW_EXEC : RAW_FIRST;
+    choose_image();
+    process.started_by = process.image ? RAW_EXEC : RAW_FIRST;
 }
 
 void output_forked(ULong ordinal)
 {
     process.parent_pid = process.pid;
+    process.parent_image = process.image;
     process.pid = VG_(getpid)();
     process.fork_ordinal = ordinal;
-    process.exec_ordinal = 0;
     process.started_by = RAW_FORK;
+    choose_image();
 }
 
 void output_write(ULong ending, ULong exit_status)
