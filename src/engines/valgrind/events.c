@@ -105,10 +105,17 @@ static void enter_thread(ThreadId tid)
     core_resume(&core, running);
 }
 
+/* A handler is about to run its first instruction. */
+static Bool handler_begins;
+
 static void on_start_client_code(ThreadId tid, ULong blocks)
 {
     (void)blocks;
     enter_thread(tid);
+    if (handler_begins)
+        core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
+    handler_begins = False;
+    core_keep_room(&core, running);
     if (options.checkpoint && hot.instructions >= next_checkpoint) {
         output_write(RAW_CHECKPOINT, 0);
         next_checkpoint = hot.instructions + options.checkpoint;
@@ -146,7 +153,7 @@ static Bool is_fault_signal(Int number)
  * at memory accesses; at a division it may be stale, so the block knows where it divides. */
 static void take_back_after_fault(ThreadId tid, Int number)
 {
-    const struct block_info *info = (const struct block_info *)hot.block;
+    const struct block_info *info = block_executing();
     Addr pc = VG_(get_IP)(tid);
 
     if (!info)
@@ -166,6 +173,7 @@ static void on_signal(ThreadId tid, Int number, Bool alternate)
     if (is_fault_signal(number))
         take_back_after_fault(tid, number);
     core_signal_in(&core, running, number, VG_(get_SP)(tid), alternate);
+    handler_begins = True;
 }
 
 static void on_signal_return(ThreadId tid, Int number)
