@@ -5,6 +5,7 @@
  *   decode.c   says what an instruction does to the flow of control
  *   walk.c     reads the call path out of the stopped program, by frame pointers
  *   image.c    the symbols of a static ELF file
+ *   ahead.c    runs at full speed what is not recorded
  *
  * The oracle shares no code with the profiler, and no method: the profiler keeps a shadow stack as
  * the program runs, the oracle keeps nothing and looks at the program's own stack.
@@ -78,6 +79,18 @@ struct walk {
 
 /* Fills frames with the path of the stopped program. */
 void walk_stack(struct walk *walk, struct registers registers);
+
+enum { AHEAD_MAX = 64 };
+
+struct ahead {
+    uint64_t addresses[AHEAD_MAX]; /* of the last instruction of each request */
+    size_t count;
+};
+
+void ahead_find_requests(struct ahead *ahead, const struct image *image);
+void ahead_set(const struct ahead *ahead, pid_t task);
+void ahead_clear(const struct ahead *ahead, pid_t task);
+bool ahead_is_request(const struct ahead *ahead, uint64_t address);
 
 size_t memory_read(pid_t pid, uint64_t address, void *into, size_t count);
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

@@ -154,6 +154,10 @@ static struct task *tasks;
 static bool want_tree, start_on = true;
 static uint64_t total;
 
+/* Only a program of one thread, stepped for its total, is run ahead. */
+static struct ahead ahead;
+static bool can_run_ahead, runs_ahead;
+
 struct signal_frame {
     struct process *process;
     uint64_t ucontext;
@@ -380,13 +384,45 @@ static void step_done(struct task *task)
                      task->flow == FLOW_SYSCALL || task->flow == FLOW_JUMP_INDIRECT);
 }
 
+static bool go_ahead(struct task *task)
+{
+    if (!can_run_ahead || task->process->recording)
+        return false;
+    if (!runs_ahead)
+        ahead_set(&ahead, task->id);
+    return runs_ahead = true;
+}
+
+static void stop_running_ahead(struct task *task)
+{
+    ahead_clear(&ahead, task->id);
+    runs_ahead = false;
+}
+
+/* At a breakpoint: goes back to the instruction that stood there. */
+static void request_reached(struct task *task)
+{
+    struct user_regs_struct registers;
+    read_registers(task, &registers);
+    if (!ahead_is_request(&ahead, --registers.rip))
+        die("a trap at %#lx is not the oracle's", (unsigned long)registers.rip);
+    stop_running_ahead(task);
+    ptrace(PTRACE_SETREGS, task->id, NULL, &registers);
+    arrive(task, true);
+    task->delivered = 0;
+    task->enters_handler = false;
+    task->running = true;
+    ptrace(PTRACE_SINGLESTEP, task->id, NULL, NULL);
+}
+
 static void resume(struct task *task, int signal)
 {
     task->delivered = signal;
     task->enters_handler =
         signal && (status_field(task->id, "SigCgt:", 16) >> (signal - 1) & 1) != 0;
     task->running = true;
-    if (ptrace(PTRACE_SINGLESTEP, task->id, NULL, (long)signal) < 0 && errno != ESRCH)
+    enum __ptrace_request how = go_ahead(task) ? PTRACE_CONT : PTRACE_SINGLESTEP;
+    if (ptrace(how, task->id, NULL, (long)signal) < 0 && errno != ESRCH)
         die("step of %d: %s", task->id, strerror(errno));
 }
 
@@ -394,8 +430,14 @@ static void task_stopped(struct task *task, int status)
 {
     int signal = WSTOPSIG(status), event = status >> 16;
     task->running = false;
+    if (event && runs_ahead) { /* a fork or a thread: one step at a time from here */
+        stop_running_ahead(task);
+        can_run_ahead = false;
+    }
     if (task->fresh && (signal == SIGSTOP || event == PTRACE_EVENT_STOP)) {
         task->fresh = false;
+        if (ahead.count)
+            ahead_clear(&ahead, task->id);
         arrive(task, true);
         resume(task, 0);
     } else if (event == PTRACE_EVENT_EXEC) {
@@ -403,6 +445,8 @@ static void task_stopped(struct task *task, int status)
         resume(task, 0);
     } else if (event) {
         resume(task, 0);
+    } else if (signal == SIGTRAP && runs_ahead) {
+        request_reached(task);
     } else if (signal == SIGTRAP) {
         step_done(task);
         resume(task, 0);
@@ -478,6 +522,9 @@ static pid_t start(char **command)
     struct task *task = task_of(child);
     task->fresh = false;
     load_image(task->process);
+    can_run_ahead = !want_tree && !start_on;
+    if (can_run_ahead)
+        ahead_find_requests(&ahead, image_read(command[0]));
     arrive(task, true);
     /* The step out of execve itself executes nothing of the program. */
     ptrace(PTRACE_SINGLESTEP, child, NULL, NULL);

@@ -12,6 +12,7 @@ A program opens with a comment that says which rule it shows and what must come 
     total: 1234                         instructions in all, counted by hand
     contexts: 56                        how many paths there are at least
     folded: no                          the tree is too big to be written out
+    repeatable: no                      threads race: counts differ from run to run
     tree [OPTIONS]:                     the whole folded tree; a count may be * (any, not zero)
     below F [G...] [OPTIONS]:           the same for what runs under F or G, paths cut off above
     paths [OPTIONS]:                    frames that must stand next to each other in some path
@@ -95,6 +96,7 @@ class Case:
         self.arguments = shlex.split(self.values.get("arguments", ""))
         self.after = self.values.get("after")
         self.is_writable = self.values.get("folded") != "no"
+        self.is_repeatable = self.values.get("repeatable") != "no"
 
     def _read_heading(self):
         text = self.source.read_text()

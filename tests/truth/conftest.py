@@ -92,7 +92,8 @@ class Recording:
         return self._folded[options]
 
     def tree(self, *options):
-        return cases.folded(self.folded_bytes(*options).decode())
+        """Of functions that have code of their own: inlined ones are not the engines' doing."""
+        return cases.folded(self.folded_bytes("--inline=no", *options).decode())
 
     def info(self):
         done = run([TRUEFLAME, "info", "--json", self.file])

@@ -8,7 +8,7 @@ first two and needs no engine.
 import pytest
 
 import cases
-from conftest import run
+from conftest import DETAILS, run
 
 CASES = cases.all_cases()
 
@@ -69,6 +69,12 @@ def test_totals_are_the_headings(case, engine, detail, recorder):
 def test_sum_is_total(case, engine, detail, recorder):
     recording = recorder.record(case, engine, detail)
     assert sum(recording.tree().values()) == recording.info()["total_instructions"]
+
+
+@having(lambda case: case.is_writable and case.is_repeatable)
+def test_both_details_give_one_tree(case, engine, recorder):
+    trees = [recorder.record(case, engine, detail).tree() for detail in DETAILS]
+    every(cases.tree_difference(*trees, *DETAILS))
 
 
 @having(lambda case: case.oracle != "none")
