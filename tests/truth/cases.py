@@ -5,7 +5,7 @@ A program opens with a comment that says which rule it shows and what must come 
     build: freestanding                 how it is built, see BUILDS; more words are compiler flags
     with: libx.so = x_library.c         a shared library built beside it (more words: flags)
     link: libx.so                       ... and linked to it
-    after: strip %                      a command run on the finished program
+    stripped: yes                       the symbols are taken out; trees still speak of them
     arguments: a b                      what the program is given
     record: --start=off                 options of every recording
     oracle: tree | total | none         what single-stepping can say about it (see BUILDS)
@@ -28,6 +28,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -49,15 +50,17 @@ BUILDS = {
     "dynamic": (LIBRARY, "none"),
 }
 
-# Fixed, and small; string functions that need nothing of the processor, so that the oracle and
-# every engine run the same ones.
-ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+# String functions that need nothing of the processor, so that the oracle and every engine run the
+# same ones. Only where that is needed: reading this, glibc 2.36 looks at bytes beyond its end, and
+# takes now longer and now shorter.
+TUNABLES = {
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,"
     "-BMI1,-BMI2,-SSE4_1,-SSE4_2,-SSSE3,-RTM,-MOVBE,-LZCNT,-POPCNT,-FMA,-XSAVEC,-XSAVE",
 }
 
-EXPORT_OPTIONS = ("--skip-anon", "--fold-recursion", "--focus", "--root", "--merge-threads")
+EXPORT_OPTIONS = ("--skip-anon", "--fold-recursion", "--focus", "--root", "--merge-threads",
+                  "--part")
 
 HEADINGS = ("tree", "below", "paths", "never")
 
@@ -94,7 +97,7 @@ class Case:
         self.oracle = self.values.get("oracle", oracle)
         self.record_options = tuple(shlex.split(self.values.get("record", "")))
         self.arguments = shlex.split(self.values.get("arguments", ""))
-        self.after = self.values.get("after")
+        self.is_stripped = self.values.get("stripped") == "yes"
         self.is_writable = self.values.get("folded") != "no"
         self.is_repeatable = self.values.get("repeatable") != "no"
 
@@ -127,7 +130,7 @@ class Case:
 
     def compile(self, directory):
         """The finished program, built in a folder of its own under `directory`."""
-        digest = hashlib.sha256(repr((self.flags, self.after, self.libraries)).encode())
+        digest = hashlib.sha256(repr((self.flags, self.is_stripped, self.libraries)).encode())
         sources = [self.source, *sorted((HERE / "include").iterdir())]
         sources += [self.source.parent / words[0] for _, words in self.libraries]
         sources += sorted((ROOT / "include").rglob("*.h"))
@@ -147,11 +150,16 @@ class Case:
         half = place / "unfinished"
         _compile([*self.flags, *include], [self.source, *link, *self.values.get("libs", "").split()],
                  half, ["-Wl,-rpath,$ORIGIN"] if self.libraries else [])
-        if self.after:
-            subprocess.run(self.after.replace("%", shlex.quote(str(half))), shell=True, check=True,
-                           cwd=place)
+        if self.is_stripped:
+            shutil.copy(half, unstripped(program))
+            subprocess.run(["strip", half], check=True)
         half.rename(program)
         return program
+
+
+def unstripped(program):
+    """The twin of a stripped program that still has its symbols; the same code, byte for byte."""
+    return program.with_name("unstripped")
 
 
 def _compile(flags, inputs, output, last=()):
@@ -178,6 +186,17 @@ def folded(text):
             raise AssertionError(f"path stands twice: {path}")
         tree[frames] = int(count)
     return tree
+
+
+def name_addresses(tree, program):
+    """Frames known by their address only, 0x..., get the names that the twin of `program` has."""
+    names = {}
+    for line in subprocess.run(["nm", unstripped(program)], check=True, capture_output=True,
+                               text=True).stdout.splitlines():
+        address, _, name = line.split()
+        names[int(address, 16)] = name
+    return {tuple(names.get(int(f, 16), f) if f.startswith("0x") else f for f in path): count
+            for path, count in tree.items()}
 
 
 def _frame_matches(pattern, frame):
@@ -259,5 +278,7 @@ def skipped(tree, globs):
     return result
 
 
-def environment():
-    return dict(ENVIRONMENT, **{k: v for k, v in os.environ.items() if k == "TMPDIR"})
+def environment(case=None):
+    tunables = TUNABLES if case and case.build == "static" else {}
+    temporary = {k: v for k, v in os.environ.items() if k == "TMPDIR"}
+    return {**ENVIRONMENT, **tunables, **temporary}

@@ -21,9 +21,10 @@ class Run:
         self.stdout, self.stderr, self.status = done.stdout, done.stderr, done.returncode
 
 
-def run(command, **more):
+def run(command, case=None, **more):
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          capture_output=True, env=cases.environment(), timeout=SECONDS, **more)
+                          capture_output=True, env=cases.environment(case), timeout=SECONDS,
+                          **more)
     return Run(done)
 
 
@@ -65,7 +66,8 @@ class Oracle:
         options = ["--folded"] if case.oracle == "tree" else []
         options += [o for o in case.record_options if o == "--start=off"]
         program = self.build(case)
-        result = run([self.program, "-o", output, *options, "--", program, *case.arguments],
+        stepped = cases.unstripped(program) if case.is_stripped else program
+        result = run([self.program, "-o", output, *options, "--", stepped, *case.arguments], case,
                      cwd=program.parent)
         assert result.status != 125, result.stderr.decode()
         first, _, rest = output.read_text().partition("\n")
@@ -80,8 +82,8 @@ def oracle(oracle_program, build_program, tmp_path_factory):
 
 
 class Recording:
-    def __init__(self, file, result):
-        self.file, self.run = file, result
+    def __init__(self, file, result, stripped):
+        self.file, self.run, self.stripped = file, result, stripped
         self._folded = {}
 
     def folded_bytes(self, *options):
@@ -93,7 +95,8 @@ class Recording:
 
     def tree(self, *options):
         """Of functions that have code of their own: inlined ones are not the engines' doing."""
-        return cases.folded(self.folded_bytes("--inline=no", *options).decode())
+        tree = cases.folded(self.folded_bytes("--inline=no", *options).decode())
+        return cases.name_addresses(tree, self.stripped) if self.stripped else tree
 
     def info(self):
         done = run([TRUEFLAME, "info", "--json", self.file])
@@ -116,9 +119,9 @@ class Recorder:
         program = self.build(case)
         result = run([TRUEFLAME, "record", "--quiet", "-o", file, f"--engine={engine}",
                       f"--detail={detail}", *case.record_options, *options, "--", program,
-                      *case.arguments], cwd=program.parent)
+                      *case.arguments], case, cwd=program.parent)
         assert file.exists(), f"no profile was written: {result.stderr.decode()}"
-        return Recording(file, result)
+        return Recording(file, result, program if case.is_stripped else None)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ def having(condition):
 
 
 def plain_run(case, program):
-    return run([program, *case.arguments], cwd=program.parent)
+    return run([program, *case.arguments], case, cwd=program.parent)
 
 
 def every(lines):
@@ -69,6 +69,11 @@ def test_totals_are_the_headings(case, engine, detail, recorder):
 def test_sum_is_total(case, engine, detail, recorder):
     recording = recorder.record(case, engine, detail)
     assert sum(recording.tree().values()) == recording.info()["total_instructions"]
+
+
+@having(lambda case: True)
+def test_no_return_is_unmatched(case, engine, detail, recorder):
+    assert recorder.record(case, engine, detail).info()["repairs"]["unmatched-return"] == 0
 
 
 @having(lambda case: case.is_writable and case.is_repeatable)
