@@ -53,7 +53,8 @@ void die(const char *format, ...)
 struct node {
     uint32_t parent;
     const char *name;
-    uint64_t count;
+    uint64_t count;  /* since the last dump */
+    uint64_t dumped; /* before it */
 };
 
 static struct node *nodes;
@@ -152,7 +153,7 @@ struct task {
 static struct process *processes;
 static struct task *tasks;
 static bool want_tree, start_on = true;
-static uint64_t total;
+static uint64_t total, dumped_total;
 
 /* Only a program of one thread, stepped for its total, is run ahead. */
 static struct ahead ahead;
@@ -329,7 +330,25 @@ static void count_instruction(struct task *task)
         nodes[task->node].count++;
 }
 
-enum { REQUEST_ZERO = 1, REQUEST_TOGGLE = 2, REQUEST_START = 4, REQUEST_STOP = 5 };
+enum request {
+    REQUEST_DUMP,
+    REQUEST_ZERO,
+    REQUEST_TOGGLE,
+    REQUEST_DUMP_NAMED,
+    REQUEST_START,
+    REQUEST_STOP,
+};
+
+/* What was counted since the last dump is put away, or forgotten. */
+static void end_part(bool keep)
+{
+    dumped_total += keep ? total : 0;
+    total = 0;
+    for (size_t i = 0; i < node_count; i++) {
+        nodes[i].dumped += keep ? nodes[i].count : 0;
+        nodes[i].count = 0;
+    }
+}
 
 static void obey_request(struct task *task)
 {
@@ -346,10 +365,10 @@ static void obey_request(struct task *task)
     if (request >> 8 != 0x435400)
         return;
     switch (request & 0xff) {
+    case REQUEST_DUMP:
+    case REQUEST_DUMP_NAMED:
     case REQUEST_ZERO:
-        total = 0;
-        for (size_t i = 0; i < node_count; i++)
-            nodes[i].count = 0;
+        end_part((request & 0xff) != REQUEST_ZERO);
         break;
     case REQUEST_TOGGLE:
         task->process->recording = !task->process->recording;
@@ -538,14 +557,15 @@ static pid_t start(char **command)
 static void report(const char *path)
 {
     FILE *out = path ? fopen(path, "w") : stderr;
+    end_part(true);
     if (!out)
         die("%s: %s", path, strerror(errno));
-    fprintf(out, "total %llu\n", (unsigned long long)total);
+    fprintf(out, "total %llu\n", (unsigned long long)dumped_total);
     for (uint32_t i = 1; i < node_count; i++) {
-        if (!nodes[i].count)
+        if (!nodes[i].dumped)
             continue;
         print_path(out, i);
-        fprintf(out, " %llu\n", (unsigned long long)nodes[i].count);
+        fprintf(out, " %llu\n", (unsigned long long)nodes[i].dumped);
     }
     if (path)
         fclose(out);

@@ -11,7 +11,7 @@
  *     main;jumper *
  *     main;chosen_variant *
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 #define NOINLINE __attribute__((noinline, noclone, noipa))
 

@@ -21,7 +21,7 @@
  *     main;callback *
  *     main;jumper *
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 #define NOINLINE __attribute__((noinline, noclone, noipa))
 

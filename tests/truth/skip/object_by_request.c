@@ -10,7 +10,7 @@
  *     main;callback *
  */
 #define _GNU_SOURCE
-#include "requests.h"
+#include <trueflame/trueflame.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 

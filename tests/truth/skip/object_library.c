@@ -1,5 +1,5 @@
 /* A library that is skipped as a whole. */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 static volatile unsigned long sink;
 #define NOINLINE __attribute__((noinline, noclone, noipa))

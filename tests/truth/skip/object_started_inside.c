@@ -17,7 +17,7 @@
  *     main;callback;leaf *
  *     main;leaf *
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 #define NOINLINE __attribute__((noinline, noclone, noipa))
 

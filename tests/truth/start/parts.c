@@ -17,7 +17,7 @@
  *     _start;main;second
  */
 #include "freestanding.h"
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 void first(void);
 void second(void);
