@@ -4,6 +4,7 @@
  *   step.c     runs the program one instruction at a time and counts
  *   decode.c   says what an instruction does to the flow of control
  *   walk.c     reads the call path out of the stopped program, by frame pointers
+ *   cfi.c      the same by unwind tables, for programs with libraries in them
  *   image.c    the symbols of a static ELF file
  *   ahead.c    runs at full speed what is not recorded
  *
@@ -77,8 +78,10 @@ struct walk {
     size_t count;
 };
 
-/* Fills frames with the path of the stopped program. */
+/* Fills frames with the path of the stopped program. The second is for one process of one thread,
+ * which runs the program at `path`. */
 void walk_stack(struct walk *walk, struct registers registers);
+void walk_stack_by_tables(struct walk *walk, const char *path);
 
 enum { AHEAD_MAX = 64 };
 

@@ -1,10 +1,10 @@
 /*
  * step.c: runs a program one instruction at a time and counts every instruction that retires.
  *
- *   step [-o FILE] [--folded] [--start=off] [--] PROGRAM [ARGS...]
+ *   step [-o FILE] [--folded | --unwind-tables] [--start=off] [--] PROGRAM [ARGS...]
  *
  * FILE gets one line `total N`; with --folded the true call tree follows, one line a path, as
- * walk.c finds it. Threads, forked children and executed programs are stepped and counted too.
+ * walk.c finds it by frame pointers, or with --unwind-tables as cfi.c finds it by those. Threads, forked children and executed programs are stepped and counted too.
  * The program's own output and exit status pass through. Addresses are not randomised.
  *
  * What counts:
@@ -143,8 +143,9 @@ struct task {
     bool running; /* resumed and not stopped since */
     int delivered;      /* the signal it was resumed with */
     bool enters_handler; /* and that signal has a handler */
-    uint64_t rip;
+    uint64_t rip, next_rip;
     enum flow flow; /* of the instruction at rip */
+    bool ends_unwind;
     int function;   /* the symbol that has rip */
     uint32_t node;
     struct task *next;
@@ -153,6 +154,7 @@ struct task {
 static struct process *processes;
 static struct task *tasks;
 static bool want_tree, start_on = true;
+static const char *tables_of; /* the program whose unwind tables tell the path; NULL: frames do */
 static uint64_t total, dumped_total;
 
 /* Only a program of one thread, stepped for its total, is run ahead. */
@@ -283,7 +285,10 @@ static void look_up_path(struct task *task)
     walk.image = task->process->image;
     walk.signal_at = signal_at;
     walk.data = task->process;
-    walk_stack(&walk, (struct registers){registers.rip, registers.rsp, registers.rbp});
+    if (tables_of)
+        walk_stack_by_tables(&walk, tables_of);
+    else
+        walk_stack(&walk, (struct registers){registers.rip, registers.rsp, registers.rbp});
     uint32_t node = 0;
     for (size_t i = walk.count; i-- > 0;) {
         int frame = walk.frames[i];
@@ -306,17 +311,47 @@ static uint64_t read_rip(struct task *task)
     return rip;
 }
 
+/*
+ * At the end of an unwind the C++ runtime overwrites what its own frame has saved with the
+ * registers of the function it will land in, and calls a hook for debuggers before it goes there.
+ * Until it does, the tables speak of the landing place, and the path is followed by its calls.
+ */
+static bool follow_end_of_unwind(struct task *task)
+{
+    if (!task->node)
+        return false;
+    const char *left = nodes[task->node].name;
+    if (task->flow == FLOW_RETURN && strcmp(left, "uw_install_context_1") == 0)
+        task->ends_unwind = true;
+    else if (!task->ends_unwind)
+        return false;
+    if (task->flow == FLOW_CALL) {
+        int symbol = image_symbol_at(task->process->image, task->next_rip);
+        task->node = child_of(task->node, task->process->names[symbol]);
+        return true;
+    }
+    bool returns_within = task->flow == FLOW_RETURN && (strcmp(left, "uw_install_context_1") == 0 ||
+                                                        strcmp(left, "_Unwind_DebugHook") == 0);
+    if (returns_within)
+        task->node = nodes[task->node].parent;
+    else
+        task->ends_unwind = false;
+    return returns_within;
+}
+
 /* Readies the task for the instruction at its rip: what it is, and whose. */
 static void arrive(struct task *task, bool path_may_have_moved)
 {
     uint8_t code[INSTRUCTION_BYTES];
-    task->rip = read_rip(task);
+    task->next_rip = read_rip(task);
+    bool followed = tables_of && path_may_have_moved && follow_end_of_unwind(task);
+    task->rip = task->next_rip;
     task->flow = decode_flow(code, memory_read(task->id, task->rip, code, sizeof code));
     if (!want_tree || image_is_stub(task->process->image, task->rip))
         return;
     int symbol = image_symbol_at(task->process->image, task->rip);
     int function = symbol == NO_SYMBOL ? NO_SYMBOL : task->process->image->symbols[symbol].function;
-    if (path_may_have_moved || function != task->function)
+    if (!followed && (path_may_have_moved || function != task->function))
         look_up_path(task);
     task->function = function;
 }
@@ -541,7 +576,7 @@ static pid_t start(char **command)
     struct task *task = task_of(child);
     task->fresh = false;
     load_image(task->process);
-    can_run_ahead = !want_tree && !start_on;
+    can_run_ahead = !start_on && (!want_tree || tables_of);
     if (can_run_ahead)
         ahead_find_requests(&ahead, image_read(command[0]));
     arrive(task, true);
@@ -574,6 +609,7 @@ static void report(const char *path)
 int main(int argc, char **argv)
 {
     const char *output = NULL;
+    bool want_tables = false;
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--") == 0) {
@@ -584,13 +620,16 @@ int main(int argc, char **argv)
             output = argv[++i];
         else if (strcmp(argv[i], "--folded") == 0)
             want_tree = true;
+        else if (strcmp(argv[i], "--unwind-tables") == 0)
+            want_tree = want_tables = true;
         else if (strcmp(argv[i], "--start=off") == 0)
             start_on = false;
         else
             die("unknown option %s", argv[i]);
     }
     if (i >= argc)
-        die("usage: step [-o FILE] [--folded] [--start=off] [--] PROGRAM [ARGS...]");
+        die("usage: step [-o FILE] [--folded | --unwind-tables] [--start=off] [--] PROGRAM [ARGS...]");
+    tables_of = want_tables ? argv[i] : NULL;
     int status = run(start(argv + i));
     report(output);
     return status;

@@ -8,7 +8,8 @@ A program opens with a comment that says which rule it shows and what must come 
     stripped: yes                       the symbols are taken out; trees still speak of them
     arguments: a b                      what the program is given
     record: --start=off                 options of every recording
-    oracle: tree | total | none         what single-stepping can say about it (see BUILDS)
+    oracle: tree | tables | total | none
+                                        what single-stepping can say about it (see BUILDS)
     total: 1234                         instructions in all, counted by hand
     contexts: 56                        how many paths there are at least
     folded: no                          the tree is too big to be written out
@@ -44,9 +45,9 @@ LIBRARY = "-O1 -fno-omit-frame-pointer -foptimize-sibling-calls -fno-stack-prote
 # how: (flags, what the oracle can say)
 BUILDS = {
     "freestanding": (FREESTANDING, "tree"),
-    # glibc has no frame pointers: no tree. Its start-up depends on the processor and on the
-    # environment, both other under an engine: the total is that of the recorded window.
-    "static": (LIBRARY + " -static -no-pie", "total"),
+    # glibc has no frame pointers, but unwind tables. Its start-up depends on the processor and on
+    # the environment, both other under an engine: tree and total are those of a recorded window.
+    "static": (LIBRARY + " -static -no-pie", "tables"),
     "dynamic": (LIBRARY, "none"),
 }
 
@@ -97,6 +98,7 @@ class Case:
         self.oracle = self.values.get("oracle", oracle)
         self.record_options = tuple(shlex.split(self.values.get("record", "")))
         self.arguments = shlex.split(self.values.get("arguments", ""))
+        self.has_oracle_tree = self.oracle in ("tree", "tables")
         self.is_stripped = self.values.get("stripped") == "yes"
         self.is_writable = self.values.get("folded") != "no"
         self.is_repeatable = self.values.get("repeatable") != "no"
@@ -186,6 +188,10 @@ def folded(text):
             raise AssertionError(f"path stands twice: {path}")
         tree[frames] = int(count)
     return tree
+
+
+def demangled(text):
+    return subprocess.run(["c++filt"], input=text, check=True, capture_output=True, text=True).stdout
 
 
 def name_addresses(tree, program):

@@ -45,8 +45,8 @@ def build_program(programs_directory):
 def oracle_program(tmp_path_factory):
     program = tmp_path_factory.mktemp("oracle") / "step"
     sources = sorted((cases.HERE.parent / "oracle").glob("*.c"))
-    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program, *sources],
-                   check=True)
+    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program, *sources,
+                    "-ldw", "-lelf"], check=True)
     return program
 
 
@@ -63,8 +63,8 @@ class Oracle:
 
     def _run(self, case):
         output = self.directory / "steps"
-        options = ["--folded"] if case.oracle == "tree" else []
-        options += [o for o in case.record_options if o == "--start=off"]
+        options = {"tree": ["--folded"], "tables": ["--unwind-tables"]}.get(case.oracle, [])
+        options = options + [o for o in case.record_options if o == "--start=off"]
         program = self.build(case)
         stepped = cases.unstripped(program) if case.is_stripped else program
         result = run([self.program, "-o", output, *options, "--", stepped, *case.arguments], case,
@@ -72,7 +72,7 @@ class Oracle:
         assert result.status != 125, result.stderr.decode()
         first, _, rest = output.read_text().partition("\n")
         result.total = int(first.split()[1])
-        result.tree = cases.folded(rest)
+        result.tree = cases.folded(cases.demangled(rest))
         return result
 
 

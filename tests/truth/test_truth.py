@@ -1,7 +1,7 @@
 """Every program of tests/truth: the tree written in its heading, the oracle's, and the engines'.
 
 Three witnesses that know nothing of each other: the heading was written by hand, the oracle walks
-frame pointers while single-stepping, the engine keeps a shadow stack. test_oracle_* compares the
+frame pointers or unwind tables while single-stepping, the engine keeps a shadow stack. test_oracle_* compares the
 first two and needs no engine.
 """
 
@@ -26,7 +26,7 @@ def every(lines):
     assert not lines, "\n" + "\n".join(lines)
 
 
-@having(lambda case: case.oracle == "tree")
+@having(lambda case: case.has_oracle_tree)
 def test_oracle_agrees_with_the_heading(case, oracle):
     result = oracle.of(case)
     assert sum(result.tree.values()) == result.total
@@ -88,7 +88,7 @@ def test_total_is_the_oracles(case, engine, detail, recorder, oracle):
     assert recording.info()["total_instructions"] == oracle.of(case).total
 
 
-@having(lambda case: case.oracle == "tree")
+@having(lambda case: case.has_oracle_tree)
 def test_tree_is_the_oracles(case, engine, detail, recorder, oracle):
     tree = recorder.record(case, engine, detail).tree()
     every(cases.tree_difference(oracle.of(case).tree, tree, "oracle", engine))
