@@ -149,7 +149,7 @@ class Case:
             _compile([*LIBRARY.split(), "-shared", "-fPIC", *include, *words[1:]], [source],
                      place / name)
         link = [str(place / name) for name in self.values.get("link", "").split()]
-        half = place / "unfinished"
+        half = place / f"unfinished-{os.getpid()}"
         _compile([*self.flags, *include], [self.source, *link, *self.values.get("libs", "").split()],
                  half, ["-Wl,-rpath,$ORIGIN"] if self.libraries else [])
         if self.is_stripped:

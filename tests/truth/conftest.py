@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import subprocess
-import tempfile
 
 import pytest
 
@@ -30,9 +29,9 @@ def run(command, case=None, **more):
 
 @pytest.fixture(scope="session")
 def programs_directory():
-    """Programs stay between runs, named by the hash of what they are made from."""
-    place = pathlib.Path(tempfile.gettempdir()) / f"trueflame-truth-{os.getuid()}"
-    place.mkdir(exist_ok=True)
+    """Programs stay between runs, in folders named by the hash of what they are made from."""
+    place = cases.ROOT / "build" / "truth"
+    place.mkdir(parents=True, exist_ok=True)
     return place
 
 

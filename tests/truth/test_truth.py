@@ -130,3 +130,24 @@ def test_skipping_conserves(case, engine, detail, recorder):
         recorded = recorder.record(case, engine, detail, *options)
         assert recorded.info()["total_instructions"] == whole, options
         assert sum(recorded.tree().values()) == whole, options
+
+
+def function_to_skip(tree):
+    """One in the middle: with callers above it and calls of its own, if there is such a one."""
+    inner = {frame for path in tree for frame in path[1:-1] if frame not in ("main", "[anon]")}
+    leaves = {path[-1] for path in tree if len(path) > 1} - {"main", "[anon]"}
+    functions = [f for f in sorted(inner) or sorted(leaves) if not f.startswith("(")]
+    return functions[0] if functions else "main"
+
+
+@having(lambda case: case.oracle == "tree" and not case.is_stripped)
+def test_skipping_any_function_gives_to_its_callers(case, engine, recorder, oracle):
+    tree = oracle.of(case).tree
+    function = function_to_skip(tree)
+    option = f"--skip-function={function}"
+    expected = cases.skipped(tree, [function])
+    whole = recorder.record(case, engine, "line")
+    recorded = recorder.record(case, engine, "line", option)
+    every(cases.tree_difference(expected, recorded.tree(), "oracle", "while recording"))
+    every(cases.tree_difference(expected, whole.tree(option), "oracle", "afterwards"))
+    assert recorded.folded_bytes() == whole.folded_bytes(option)
