@@ -112,7 +112,9 @@ static size_t read_candidates(const struct image *image, const Elf64_Shdr *secti
             .symbol = {.start = entry->st_value,
                        .end = entry->st_size ? entry->st_value + entry->st_size : 0,
                        .name = names + entry->st_name},
-            .rank = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0,
+            .rank = binding == STB_LOCAL  ? 2
+                    : binding == STB_WEAK ? 1
+                                          : 0,
         };
         if (entry->st_value >= section->sh_addr + section->sh_size)
             count--; /* _etext and such: an end, not a function */
@@ -162,7 +164,8 @@ struct image *image_read(const char *path)
         if (section->sh_type == SHT_SYMTAB)
             read_symbols(image, sections, section);
         const char *name = text + section->sh_name;
-        if ((strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0) && image->stub_count < 8) {
+        if ((strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0) &&
+            image->stub_count < 8) {
             image->stubs[image->stub_count].start = section->sh_addr;
             image->stubs[image->stub_count++].end = section->sh_addr + section->sh_size;
         }

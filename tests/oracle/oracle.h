@@ -24,7 +24,7 @@
 struct symbol {
     uint64_t start, end;
     const char *name;
-    int function;  /* the symbol whose frame this code belongs to: itself, unless a cold part */
+    int function;   /* the symbol whose frame this code belongs to: itself, unless a cold part */
     bool has_frame; /* starts with `push %rbp; mov %rsp,%rbp` */
     uint64_t push_address;
 };

@@ -4,8 +4,9 @@
  *   step [-o FILE] [--folded | --unwind-tables] [--start=off] [--] PROGRAM [ARGS...]
  *
  * FILE gets one line `total N`; with --folded the true call tree follows, one line a path, as
- * walk.c finds it by frame pointers, or with --unwind-tables as cfi.c finds it by those. Threads, forked children and executed programs are stepped and counted too.
- * The program's own output and exit status pass through. Addresses are not randomised.
+ * walk.c finds it by frame pointers, or with --unwind-tables as cfi.c finds it by those. Threads,
+ * forked children and executed programs are stepped and counted too. The program's own output and
+ * exit status pass through. Addresses are not randomised.
  *
  * What counts:
  *   - an instruction that repeats itself (REP) once, however many times the processor stops in it;
@@ -139,14 +140,14 @@ struct process {
 struct task {
     pid_t id;
     struct process *process;
-    bool fresh;   /* its first stop is the one that every traced child makes */
-    bool running; /* resumed and not stopped since */
-    int delivered;      /* the signal it was resumed with */
+    bool fresh;          /* its first stop is the one that every traced child makes */
+    bool running;        /* resumed and not stopped since */
+    int delivered;       /* the signal it was resumed with */
     bool enters_handler; /* and that signal has a handler */
     uint64_t rip, next_rip;
     enum flow flow; /* of the instruction at rip */
     bool ends_unwind;
-    int function;   /* the symbol that has rip */
+    int function; /* the symbol that has rip */
     uint32_t node;
     struct task *next;
 };
@@ -628,7 +629,8 @@ int main(int argc, char **argv)
             die("unknown option %s", argv[i]);
     }
     if (i >= argc)
-        die("usage: step [-o FILE] [--folded | --unwind-tables] [--start=off] [--] PROGRAM [ARGS...]");
+        die("usage: step [-o FILE] [--folded | --unwind-tables] [--start=off] [--] PROGRAM "
+            "[ARGS...]");
     tables_of = want_tables ? argv[i] : NULL;
     int status = run(start(argv + i));
     report(output);
