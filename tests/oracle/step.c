@@ -49,227 +49,12 @@ void die(const char *format, ...)
     exit(125);
 }
 
-/* ---- the tree ---- */
-
-struct node {
-    uint32_t parent;
-    const char *name;
-    uint64_t count;  /* since the last dump */
-    uint64_t dumped; /* before it */
-};
-
-static struct node *nodes;
-static size_t node_count, node_capacity;
-static uint32_t *node_index;
-static size_t node_index_size;
-
-static size_t node_slot(uint32_t parent, const char *name)
-{
-    uint64_t hash = (parent * 0x9e3779b97f4a7c15u) ^ ((uintptr_t)name * 0xc2b2ae3d27d4eb4fu);
-    size_t slot = (hash ^ hash >> 29) & (node_index_size - 1);
-    while (node_index[slot]) {
-        struct node *node = &nodes[node_index[slot]];
-        if (node->parent == parent && node->name == name)
-            break;
-        slot = (slot + 1) & (node_index_size - 1);
-    }
-    return slot;
-}
-
-static void grow_nodes(void)
-{
-    node_capacity = node_capacity ? node_capacity * 2 : 1024;
-    nodes = realloc(nodes, node_capacity * sizeof *nodes);
-    free(node_index);
-    node_index_size = node_capacity * 4;
-    node_index = calloc(node_index_size, sizeof *node_index);
-    for (uint32_t i = 1; i < node_count; i++)
-        node_index[node_slot(nodes[i].parent, nodes[i].name)] = i;
-}
-
-/* Names are interned, so that one name is one pointer, whichever program it came from. */
-static const char *intern(const char *name)
-{
-    static const char **names;
-    static size_t count;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return names[i];
-    names = realloc(names, (count + 1) * sizeof *names);
-    return names[count++] = strdup(name);
-}
-
-static uint32_t child_of(uint32_t parent, const char *name)
-{
-    if (node_count + 1 >= node_capacity)
-        grow_nodes();
-    if (node_count == 0)
-        nodes[node_count++] = (struct node){0};
-    size_t slot = node_slot(parent, name);
-    if (!node_index[slot]) {
-        nodes[node_count] = (struct node){.parent = parent, .name = name};
-        node_index[slot] = (uint32_t)node_count++;
-    }
-    return node_index[slot];
-}
-
-static void print_path(FILE *out, uint32_t node)
-{
-    size_t depth = 0;
-    for (uint32_t i = node; i; i = nodes[i].parent)
-        depth++;
-    uint32_t *path = malloc(depth * sizeof *path);
-    size_t place = depth;
-    for (uint32_t i = node; i; i = nodes[i].parent)
-        path[--place] = i;
-    for (place = 0; place < depth; place++)
-        fprintf(out, "%s%s", place ? ";" : "", nodes[path[place]].name);
-    free(path);
-}
-
-/* ---- processes and their threads ---- */
-
-struct process {
-    pid_t id;
-    struct image *image;
-    const char **names; /* of the image's symbols, interned */
-    bool recording;
-    struct process *next;
-};
-
-struct task {
-    pid_t id;
-    struct process *process;
-    bool fresh;          /* its first stop is the one that every traced child makes */
-    bool running;        /* resumed and not stopped since */
-    int delivered;       /* the signal it was resumed with */
-    bool enters_handler; /* and that signal has a handler */
-    uint64_t rip, next_rip;
-    enum flow flow; /* of the instruction at rip */
-    bool ends_unwind;
-    int function; /* the symbol that has rip */
-    uint32_t node;
-    struct task *next;
-};
-
-static struct process *processes;
-static struct task *tasks;
 static bool want_tree, start_on = true;
 static const char *tables_of; /* the program whose unwind tables tell the path; NULL: frames do */
-static uint64_t total, dumped_total;
 
-/* Only a program of one thread, stepped for its total, is run ahead. */
+/* Only a program of one thread whose handlers need not be known is run ahead. */
 static struct ahead ahead;
 static bool can_run_ahead, runs_ahead;
-
-struct signal_frame {
-    struct process *process;
-    uint64_t ucontext;
-    int number;
-};
-static struct signal_frame *signal_frames;
-static size_t signal_frame_count;
-
-static void remember_signal(struct process *process, uint64_t ucontext, int number)
-{
-    for (size_t i = 0; i < signal_frame_count; i++)
-        if (signal_frames[i].process == process && signal_frames[i].ucontext == ucontext) {
-            signal_frames[i].number = number;
-            return;
-        }
-    signal_frames = realloc(signal_frames, (signal_frame_count + 1) * sizeof *signal_frames);
-    signal_frames[signal_frame_count++] = (struct signal_frame){process, ucontext, number};
-}
-
-static int signal_at(void *data, uint64_t ucontext)
-{
-    int any = -1;
-    for (size_t i = 0; i < signal_frame_count; i++) {
-        if (signal_frames[i].ucontext != ucontext)
-            continue;
-        if (signal_frames[i].process == data)
-            return signal_frames[i].number;
-        any = signal_frames[i].number; /* made before a fork */
-    }
-    if (any < 0)
-        die("no signal was delivered at %#lx", (unsigned long)ucontext);
-    return any;
-}
-
-static unsigned long status_field(pid_t id, const char *field, int base)
-{
-    char path[64], line[256];
-    unsigned long value = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", id);
-    FILE *status = fopen(path, "r");
-    if (!status)
-        die("thread %d is gone", id);
-    while (fgets(line, sizeof line, status))
-        if (strncmp(line, field, strlen(field)) == 0)
-            value = strtoul(line + strlen(field), NULL, base);
-    fclose(status);
-    return value;
-}
-
-static void load_image(struct process *process)
-{
-    char link[64], path[4096];
-    if (!want_tree)
-        return;
-    snprintf(link, sizeof link, "/proc/%d/exe", process->id);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length < 0)
-        die("%s: %s", link, strerror(errno));
-    path[length] = 0;
-    process->image = image_read(path);
-    process->names = calloc(process->image->symbol_count + 1, sizeof *process->names);
-    for (size_t i = 0; i < process->image->symbol_count; i++)
-        process->names[i] = intern(process->image->symbols[i].name);
-}
-
-static struct process *process_of(pid_t task)
-{
-    pid_t id = (pid_t)status_field(task, "Tgid:", 10);
-    struct process *process, *parent = NULL;
-    for (process = processes; process; process = process->next)
-        if (process->id == id)
-            return process;
-    pid_t parent_id = (pid_t)status_field(task, "PPid:", 10);
-    for (parent = processes; parent && parent->id != parent_id; parent = parent->next)
-        ;
-    process = calloc(1, sizeof *process);
-    *process = (struct process){
-        .id = id, .recording = parent ? parent->recording : start_on, .next = processes};
-    processes = process;
-    if (parent) {
-        process->image = parent->image;
-        process->names = parent->names;
-    }
-    return process;
-}
-
-static struct task *task_of(pid_t id)
-{
-    struct task *task;
-    for (task = tasks; task && task->id != id; task = task->next)
-        ;
-    if (task)
-        return task;
-    task = calloc(1, sizeof *task);
-    *task = (struct task){.id = id, .process = process_of(id), .fresh = true, .next = tasks};
-    return tasks = task;
-}
-
-static void forget_task(struct task *task)
-{
-    struct task **link = &tasks;
-    while (*link != task)
-        link = &(*link)->next;
-    *link = task->next;
-    free(task);
-}
-
-/* ---- stepping ---- */
 
 static void read_registers(struct task *task, struct user_regs_struct *registers)
 {
@@ -295,9 +80,9 @@ static void look_up_path(struct task *task)
         int frame = walk.frames[i];
         char marker[32];
         snprintf(marker, sizeof marker, "(signal %d)", FRAME_SIGNAL_BASE - frame);
-        node = child_of(node, frame == FRAME_ANON          ? intern("[anon]")
-                              : frame <= FRAME_SIGNAL_BASE ? intern(marker)
-                                                           : task->process->names[frame]);
+        node = tree_child(node, frame == FRAME_ANON          ? tree_intern("[anon]")
+                                : frame <= FRAME_SIGNAL_BASE ? tree_intern(marker)
+                                                             : task->process->names[frame]);
     }
     task->node = node;
 }
@@ -319,22 +104,20 @@ static uint64_t read_rip(struct task *task)
  */
 static bool follow_end_of_unwind(struct task *task)
 {
-    if (!task->node)
-        return false;
-    const char *left = nodes[task->node].name;
+    const char *left = tree_name(task->node);
     if (task->flow == FLOW_RETURN && strcmp(left, "uw_install_context_1") == 0)
         task->ends_unwind = true;
     else if (!task->ends_unwind)
         return false;
     if (task->flow == FLOW_CALL) {
         int symbol = image_symbol_at(task->process->image, task->next_rip);
-        task->node = child_of(task->node, task->process->names[symbol]);
+        task->node = tree_child(task->node, task->process->names[symbol]);
         return true;
     }
     bool returns_within = task->flow == FLOW_RETURN && (strcmp(left, "uw_install_context_1") == 0 ||
                                                         strcmp(left, "_Unwind_DebugHook") == 0);
     if (returns_within)
-        task->node = nodes[task->node].parent;
+        task->node = tree_parent(task->node);
     else
         task->ends_unwind = false;
     return returns_within;
@@ -361,9 +144,7 @@ static void count_instruction(struct task *task)
 {
     if (!task->process->recording)
         return;
-    total++;
-    if (want_tree)
-        nodes[task->node].count++;
+    tree_count(task->node);
 }
 
 enum request {
@@ -374,17 +155,6 @@ enum request {
     REQUEST_START,
     REQUEST_STOP,
 };
-
-/* What was counted since the last dump is put away, or forgotten. */
-static void end_part(bool keep)
-{
-    dumped_total += keep ? total : 0;
-    total = 0;
-    for (size_t i = 0; i < node_count; i++) {
-        nodes[i].dumped += keep ? nodes[i].count : 0;
-        nodes[i].count = 0;
-    }
-}
 
 static void obey_request(struct task *task)
 {
@@ -404,7 +174,7 @@ static void obey_request(struct task *task)
     case REQUEST_DUMP:
     case REQUEST_DUMP_NAMED:
     case REQUEST_ZERO:
-        end_part((request & 0xff) != REQUEST_ZERO);
+        tree_end_part((request & 0xff) != REQUEST_ZERO);
         break;
     case REQUEST_TOGGLE:
         task->process->recording = !task->process->recording;
@@ -424,7 +194,7 @@ static void step_done(struct task *task)
     if (task->enters_handler) {
         struct user_regs_struct registers;
         read_registers(task, &registers);
-        remember_signal(task->process, registers.rsp + 8, task->delivered);
+        signal_remember(task->process, registers.rsp + 8, task->delivered);
         arrive(task, true);
         return;
     }
@@ -496,7 +266,8 @@ static void task_stopped(struct task *task, int status)
         arrive(task, true);
         resume(task, 0);
     } else if (event == PTRACE_EVENT_EXEC) {
-        load_image(task->process);
+        if (want_tree)
+            process_load_image(task->process);
         resume(task, 0);
     } else if (event) {
         resume(task, 0);
@@ -516,7 +287,7 @@ static void task_ended(struct task *task, int status)
     bool died_of_delivered = WIFSIGNALED(status) && task->delivered == WTERMSIG(status);
     if (task->running && task->flow == FLOW_SYSCALL && !died_of_delivered)
         count_instruction(task);
-    forget_task(task);
+    task_forget(task);
 }
 
 static int run(pid_t first)
@@ -524,13 +295,11 @@ static int run(pid_t first)
     int exit_status = 0, status;
     pid_t id;
     while ((id = waitpid(-1, &status, __WALL)) > 0) {
-        struct task *task = NULL;
         if (WIFSTOPPED(status)) {
             task_stopped(task_of(id), status);
             continue;
         }
-        for (task = tasks; task && task->id != id; task = task->next)
-            ;
+        struct task *task = task_find(id);
         if (task)
             task_ended(task, status);
         if (id == first)
@@ -576,7 +345,9 @@ static pid_t start(char **command)
         die("%s did not start", command[0]);
     struct task *task = task_of(child);
     task->fresh = false;
-    load_image(task->process);
+    task->process->recording = start_on;
+    if (want_tree)
+        process_load_image(task->process);
     can_run_ahead = !start_on && (!want_tree || tables_of);
     if (can_run_ahead)
         ahead_find_requests(&ahead, image_read(command[0]));
@@ -593,16 +364,9 @@ static pid_t start(char **command)
 static void report(const char *path)
 {
     FILE *out = path ? fopen(path, "w") : stderr;
-    end_part(true);
     if (!out)
         die("%s: %s", path, strerror(errno));
-    fprintf(out, "total %llu\n", (unsigned long long)dumped_total);
-    for (uint32_t i = 1; i < node_count; i++) {
-        if (!nodes[i].dumped)
-            continue;
-        print_path(out, i);
-        fprintf(out, " %llu\n", (unsigned long long)nodes[i].dumped);
-    }
+    tree_report(out);
     if (path)
         fclose(out);
 }

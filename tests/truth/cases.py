@@ -13,6 +13,7 @@ A program opens with a comment that says which rule it shows and what must come 
     total: 1234                         instructions in all, counted by hand
     contexts: 56                        how many paths there are at least
     folded: no                          the tree is too big to be written out
+    slow: yes                           takes a minute or more (pytest -m "not slow" leaves it out)
     repeatable: no                      threads race: counts differ from run to run
     tree [OPTIONS]:                     the whole folded tree; a count may be * (any, not zero)
     below F [G...] [OPTIONS]:           the same for what runs under F or G, paths cut off above
@@ -101,6 +102,7 @@ class Case:
         self.has_oracle_tree = self.oracle in ("tree", "tables")
         self.is_stripped = self.values.get("stripped") == "yes"
         self.is_writable = self.values.get("folded") != "no"
+        self.is_slow = self.values.get("slow") == "yes"
         self.is_repeatable = self.values.get("repeatable") != "no"
 
     def _read_heading(self):

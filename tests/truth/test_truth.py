@@ -13,9 +13,13 @@ from conftest import DETAILS, run
 CASES = cases.all_cases()
 
 
+def marks(case):
+    return [pytest.mark.slow] if case.is_slow else []
+
+
 def having(condition):
-    chosen = [case for case in CASES if condition(case)]
-    return pytest.mark.parametrize("case", chosen, ids=lambda case: case.name)
+    chosen = [pytest.param(c, id=c.name, marks=marks(c)) for c in CASES if condition(c)]
+    return pytest.mark.parametrize("case", chosen)
 
 
 def plain_run(case, program):
@@ -97,7 +101,8 @@ def test_tree_is_the_oracles(case, engine, detail, recorder, oracle):
 def expectations():
     for case in CASES:
         for number, expectation in enumerate(case.expectations):
-            yield pytest.param(case, expectation, id=f"{case.name}-{number}-{expectation.kind}")
+            name = f"{case.name}-{number}-{expectation.kind}"
+            yield pytest.param(case, expectation, id=name, marks=marks(case))
 
 
 @pytest.mark.parametrize("case,expectation", expectations())

@@ -4,6 +4,7 @@
  *
  * build: freestanding
  * oracle: none
+ * slow: yes
  * tree:
  *     _start 5
  *     _start;main *
