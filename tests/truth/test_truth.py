@@ -156,3 +156,18 @@ def test_skipping_any_function_gives_to_its_callers(case, engine, recorder, orac
     every(cases.tree_difference(expected, recorded.tree(), "oracle", "while recording"))
     every(cases.tree_difference(expected, whole.tree(option), "oracle", "afterwards"))
     assert recorded.folded_bytes() == whole.folded_bytes(option)
+
+
+BUDGETED = ("calls/direct", "calls/atomic", "calls/recursion", "jumps/tail_self", "scale/repeated",
+            "signals/normal_stack", "stacks/by_hand", "unwind/longjmp_one")
+
+
+@having(lambda case: case.name in BUDGETED)
+def test_budget_is_exact(case, engine, detail, recorder, oracle):
+    whole = oracle.of(case)
+    for budget in (1, 7, whole.total // 2, whole.total - 1, whole.total, whole.total + 1):
+        recording = recorder.record(case, engine, detail, f"--budget={budget}")
+        tree = recording.tree()
+        assert recording.info()["total_instructions"] == min(budget, whole.total)
+        assert sum(tree.values()) == min(budget, whole.total)
+        assert all(count <= whole.tree.get(path, 0) for path, count in tree.items()), budget
