@@ -393,8 +393,9 @@ void core_return(struct core *core, struct thread *thread, uint64_t target, uint
     /* The bottom frame of a stack returns to whoever set the stack up, and a handler to the
      * signal trampoline: jumps to code that goes on from there. */
     bool bottom = !current->parent || current->parent->function->flags & CODE_FUNCTION_MARKER;
-    if (bottom || place.function == current->code || place.plt ||
-        code_map_is_entry(&core->code, target))
+    if (bottom)
+        return;
+    if (place.function == current->code || place.plt || code_map_is_entry(&core->code, target))
         core->repairs[REPAIR_RETURN_AS_JUMP]++;
     else
         core->repairs[REPAIR_UNMATCHED_RETURN]++;

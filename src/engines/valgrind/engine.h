@@ -21,7 +21,6 @@ struct block_info {
     uint32_t site;                  /* of the call at its end, if there is one to a known target */
     uint64_t target;
     uint32_t instructions;
-    uint32_t dividing;              /* first instruction that may divide by zero, or UINT32_MAX */
     uint8_t *lengths;               /* of the instructions, in bytes */
     uint8_t *marks;                 /* enum instruction_mark, of each */
     uint32_t capacity;              /* of those two */

@@ -222,6 +222,7 @@ static struct segment *segment_begin(struct plan *plan, const struct block_info 
     return segment;
 }
 
+/* May it fault? VEX keeps the program counter exact for memory accesses only. */
 static Bool divides(const IRStmt *statement)
 {
     if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.data->tag != Iex_Binop)
@@ -239,11 +240,8 @@ static void make_plan(struct plan *plan, struct block_info *info, const IRSB *bl
 
     plan->segment_count = 0;
     info->instructions = 0;
-    info->dividing = UINT32_MAX;
     for (Int i = 0; i < block->stmts_used; i++) {
         const IRStmt *statement = block->stmts[i];
-        if (divides(statement) && info->dividing == UINT32_MAX)
-            info->dividing = info->instructions - 1;
         if (statement->tag != Ist_IMark)
             continue;
         Addr address = statement->Ist.IMark.addr;
@@ -552,11 +550,16 @@ static void emit_body(struct block_info *info, const struct code_place *place,
 {
     UInt next_segment = 0, done = 0;
     const struct segment *segment = NULL;
+    Addr instruction = 0;
     IRExpr *before = options.budget ? load_hot(HOT(instructions)) : NULL;
 
     for (; at < block->stmts_used; at++) {
         IRStmt *statement = block->stmts[at];
         if (statement->tag == Ist_IMark) {
+            /* Left for the next instruction: one that repeated itself is done. */
+            if (segment && segment->repeats)
+                emit_count(info, segment, word(1));
+            segment = segment && segment->repeats ? NULL : segment;
             add(statement);
             if (next_segment < plan->segment_count &&
                 plan->segments[next_segment].address == statement->Ist.IMark.addr) {
@@ -566,9 +569,12 @@ static void emit_body(struct block_info *info, const struct code_place *place,
             }
             if (options.budget)
                 emit_budget_check(before, done);
+            instruction = statement->Ist.IMark.addr;
             done += is_request(statement->Ist.IMark.addr, statement->Ist.IMark.len) ? 5 : 1;
             continue;
         }
+        if (divides(statement))
+            add(IRStmt_Put(layout->offset_IP, word(instruction)));
         if (statement->tag == Ist_Exit && segment && segment->repeats)
             emit_count_at_exit(info, segment, statement);
         if (statement->tag == Ist_Exit && statement->Ist.Exit.jk == Ijk_Boring && !place->plt)
@@ -578,6 +584,22 @@ static void emit_body(struct block_info *info, const struct code_place *place,
     }
     if (segment && segment->repeats && !next_is(block, segment->address))
         emit_count(info, segment, word(1));
+}
+
+/* A block that runs on into another function ends there. */
+static void cut_at_function_end(IRSB *block, const struct code_place *place)
+{
+    if (place->plt || !place->end)
+        return;
+    for (Int i = 0; i < block->stmts_used; i++) {
+        const IRStmt *statement = block->stmts[i];
+        if (statement->tag != Ist_IMark || statement->Ist.IMark.addr < place->end)
+            continue;
+        block->stmts_used = i;
+        block->next = word(statement->Ist.IMark.addr);
+        block->jumpkind = Ijk_Boring;
+        return;
+    }
 }
 
 static void emit_end(struct block_info *info, const struct code_place *place,
@@ -618,6 +640,7 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
     (void)host;
     info->function = place.function;
     info->module = place.module;
+    cut_at_function_end(block, &place);
     make_plan(&plan, info, block);
     out = deepCopyIRSBExceptStmts(block);
     for (; at < block->stmts_used && block->stmts[at]->tag != Ist_IMark; at++)
