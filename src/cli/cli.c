@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,19 +49,6 @@ int cli_parse_number(const char *option, const char *text, uint64_t *value)
     if (*text < '0' || *text > '9' || *end || errno)
         return cli_fail("%s=%s: not a whole number", option, text);
     return OK;
-}
-
-void cli_group_number(char *grouped, uint64_t value)
-{
-    char digits[24];
-    int count = snprintf(digits, sizeof digits, "%" PRIu64, value);
-
-    for (int i = 0; i < count; i++) {
-        *grouped++ = digits[i];
-        if (i + 1 < count && (count - 1 - i) % 3 == 0)
-            *grouped++ = ',';
-    }
-    *grouped = 0;
 }
 
 int cli_finish_output(void)

@@ -1,0 +1,103 @@
+#include "profile/lines.h"
+
+#include "common/map.h"
+#include "common/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint8_t *profile_contexts_of_part(const struct profile *profile, const char *part)
+{
+    uint8_t *chosen = memory_allocate_zeroed(profile->context_count, 1);
+
+    for (size_t i = 0; i < profile->root_count; i++) {
+        const struct root *root = &profile->roots[i];
+        chosen[root->context] =
+            !part || !strcmp(part, profile_string(profile, profile->parts[root->part].name));
+    }
+    for (size_t i = 0; i < profile->context_count; i++)
+        if (profile->contexts[i].parent != NONE)
+            chosen[i] = chosen[profile->contexts[i].parent];
+    return chosen;
+}
+
+static void add_line(struct source_lines *lines, struct map *index, uint32_t file, uint32_t line,
+                     uint64_t instructions)
+{
+    uint32_t *place = map_place(index, map_pair(file, line));
+
+    if (*place == MAP_ABSENT) {
+        *array_push(lines->lines, lines->count, lines->capacity) =
+            (struct source_line){.file = file, .line = line};
+        *place = (uint32_t)lines->count - 1;
+    }
+    lines->lines[*place].instructions += instructions;
+}
+
+/* Executions of a block are added up over contexts first: blocks are fewer than counts. */
+static void add_blocks(struct source_lines *lines, struct map *index, const struct profile *profile,
+                       const uint8_t *chosen)
+{
+    uint64_t *executions = memory_allocate_zeroed(profile->block_count, sizeof *executions);
+
+    for (size_t i = 0; i < profile->count_count; i++)
+        if (chosen[profile->counts[i].context])
+            executions[profile->counts[i].block] += profile->counts[i].count;
+    for (size_t i = 0; i < profile->block_count; i++) {
+        const struct block *block = &profile->blocks[i];
+        for (uint32_t p = 0; p < block->piece_count && executions[i]; p++) {
+            const struct piece *piece = &profile->pieces[block->first_piece + p];
+            if (piece->location == NONE)
+                continue;
+            const struct location *location = &profile->locations[piece->location];
+            if (!location->count)
+                continue;
+            const struct location_frame *inner =
+                &profile->location_frames[location->first + location->count - 1];
+            if (inner->file)
+                add_line(lines, index, inner->file, inner->line,
+                         executions[i] * piece->instructions);
+        }
+    }
+    free(executions);
+}
+
+static int compare_lines(const void *a, const void *b, void *argument)
+{
+    const struct profile *profile = argument;
+    const struct source_line *x = a, *y = b;
+
+    if (x->file != y->file) {
+        int order = strcmp(profile_string(profile, x->file), profile_string(profile, y->file));
+        if (order)
+            return order;
+    }
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+void source_lines_collect(struct source_lines *lines, const struct profile *profile,
+                          const char *part)
+{
+    uint8_t *chosen = profile_contexts_of_part(profile, part);
+    struct map index = {0};
+
+    *lines = (struct source_lines){0};
+    add_blocks(lines, &index, profile, chosen);
+    for (size_t i = 0; i < profile->line_count; i++) {
+        const struct line_count *row = &profile->lines[i];
+        if (chosen[row->context])
+            add_line(lines, &index,
+                     profile->functions[profile->contexts[row->context].function].file, row->line,
+                     row->instructions);
+    }
+    if (lines->count)
+        qsort_r(lines->lines, lines->count, sizeof *lines->lines, compare_lines, (void *)profile);
+    map_free(&index);
+    free(chosen);
+}
+
+void source_lines_free(struct source_lines *lines)
+{
+    free(lines->lines);
+    *lines = (struct source_lines){0};
+}
