@@ -240,9 +240,10 @@ static void print_modules(const struct profile *profile, const struct totals *to
         const struct module *module = &profile->modules[i];
         if (module->kind == MODULE_MARKER)
             continue;
-        text_grouped(grouped, totals->modules[i]);
-        printf("%-14s%s: %s instructions", heading, text(profile, module->path), grouped);
-        if (module->kind == MODULE_FILE)
+        const char *path = text(profile, module->path);
+        printf("%-14s%s: %s instructions", heading, *path ? path : "(unknown)",
+               text_grouped(grouped, totals->modules[i]));
+        if (module->kind == MODULE_FILE && *path)
             printf(", %s", symbols_words[module->symbols]);
         if (*text(profile, module->build_id))
             printf(", build id %s", text(profile, module->build_id));

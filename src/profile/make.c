@@ -55,7 +55,7 @@ void maker_start(struct profile_maker *maker, const char *engine)
 
 uint32_t maker_function(struct profile_maker *maker, const char *name, const char *object)
 {
-    uint32_t module = module_of(maker, *object ? object : "[unknown]", MODULE_FILE);
+    uint32_t module = module_of(maker, object, MODULE_FILE);
     uint32_t string = profile_intern(maker->profile, name);
     uint32_t *place = map_place(&maker->functions, map_pair(module, string));
 

@@ -20,7 +20,7 @@ struct profile_maker {
 /* `engine` is what meta says, "import:folded" for example. */
 void maker_start(struct profile_maker *maker, const char *engine);
 
-/* The number of the function called `name` in `object`; "" is an unknown object. */
+/* The number of the function called `name` in `object`; "" is an unknown one. */
 uint32_t maker_function(struct profile_maker *maker, const char *name, const char *object);
 
 /* The context of `function` called from `parent`; the context of the only root is 0. */
