@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include "formats/text.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -49,6 +51,11 @@ int cli_parse_number(const char *option, const char *text, uint64_t *value)
     if (*text < '0' || *text > '9' || *end || errno)
         return cli_fail("%s=%s: not a whole number", option, text);
     return OK;
+}
+
+void cli_group_number(char *grouped, uint64_t value)
+{
+    text_grouped(grouped, value);
 }
 
 int cli_finish_output(void)

@@ -36,6 +36,9 @@ int cli_fail_option(const char *command, char **argv, int code);
 /* A number of an option, or a message that names the option. */
 int cli_parse_number(const char *option, const char *text, uint64_t *value);
 
+/* `value` with a comma after every third digit, into at least 32 bytes. */
+void cli_group_number(char *grouped, uint64_t value);
+
 /* 0 when all that was printed arrived; otherwise a message (a full disk, say). */
 int cli_finish_output(void);
 
