@@ -1,11 +1,6 @@
-import sys
-import os
-
 import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import support  # noqa: E402
+import support
 
 
 @pytest.fixture(scope="session")
