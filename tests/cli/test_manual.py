@@ -26,7 +26,7 @@ def options(text):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options(command):
     transforms = options(page("trueflame-transforms.7"))
-    in_help = options(run(command, "--help").stdout)
+    in_help = options("\n".join(re.findall(r"^  +(--.*)", run(command, "--help").stdout, re.M)))
     in_page = options("\n".join(line for line in page(f"trueflame-{command}.1").splitlines()
                                 if line.startswith(".B ")))
     aliases = {"--format", "--output", "--help"}
