@@ -26,12 +26,15 @@ static void set_note(struct module_code *code, char *note)
         code->note = note;
 }
 
-static void note_missing_debug_info(struct module_code *code, const char *path)
+static void note_missing_debug_info(struct module_code *code, const char *path,
+                                    const struct symbols_options *options)
 {
+    const char *database = options && options->package_database ? options->package_database
+                                                                : PACKAGE_DATABASE;
     const char *missing = code->symbols == SYMBOLS_NONE      ? "no symbols and no debug info"
                           : code->symbols == SYMBOLS_DYNAMIC ? "exported symbols only, no debug info"
                                                              : "no debug info";
-    char *package = package_with_debug_info(PACKAGE_DATABASE, path);
+    char *package = package_with_debug_info(database, path);
 
     if (package)
         set_note(code, memory_format("%s: install %s", missing, package));
@@ -102,7 +105,7 @@ void module_code_open(struct module_code *code, const char *path, const char *bu
     if (has_debug_info(&code->file) || has_debug_info(&code->debug_file))
         read_debug_info(code, options, addresses, address_count);
     else
-        note_missing_debug_info(code, path);
+        note_missing_debug_info(code, path, options);
 }
 
 void module_code_close(struct module_code *code)
