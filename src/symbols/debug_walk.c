@@ -184,8 +184,12 @@ static enum visit visit_function(struct debug_info *info, Dwarf_Die *die, uint32
 
     if (debug_find_intervals(info->reader, die, &has_ranges) != OK)
         return VISIT_DAMAGED;
-    if (has_ranges)
-        note_own_code(info, die);
+    *node = DEBUG_NONE;
+    /* What has no code itself may hold functions that do: those nested in a function that was
+     * inlined everywhere. */
+    if (!has_ranges)
+        return VISIT_ENTER;
+    note_own_code(info, die);
     if (info->reader->interval_count == 0)
         return VISIT_SKIP;
     return add_node(info, die, DEBUG_NONE, node);

@@ -81,7 +81,8 @@ static int check_header(const struct elf_file *file, const char *path, struct er
         return error_set(error, "%s is not an ELF file", path);
     if (header.e_ident[EI_DATA] != ELFDATA2LSB)
         return error_set(error, "%s is a big-endian ELF file", path);
-    if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+    /* dwz writes the common parts of debug info to files that pass for object files. */
+    if (header.e_type != ET_EXEC && header.e_type != ET_DYN && header.e_type != ET_REL)
         return error_set(error, "%s is neither an executable nor a shared library", path);
     return OK;
 }

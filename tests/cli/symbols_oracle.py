@@ -19,10 +19,11 @@ def run(*command, text=None):
     return done
 
 
-def instruction_addresses(path, symbols_of=None):
-    """Every instruction of .text that belongs to a symbol (the padding between does not)."""
-    listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path).stdout
-    sizes = run("nm", "-S", symbols_of or path).stdout
+def instruction_addresses(path, prefix=""):
+    """Every instruction of .text that belongs to a symbol (the padding between does not).
+    `prefix` is that of the binutils for the program's machine."""
+    listing = run(prefix + "objdump", "-d", "--no-show-raw-insn", "-j", ".text", path).stdout
+    sizes = run(prefix + "nm", "-S", path).stdout
     sized = sorted((int(start, 16), int(start, 16) + int(size, 16))
                    for start, size in re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [tTwW] ", sizes, re.M))
     aliases.clear()
