@@ -14,17 +14,19 @@
 struct build {
     const struct profile *profile;
     const struct view_choice *choice;
+    bool inlined; /* only line detail knows what inlined functions cost */
     struct view_builder builder;
-    uint32_t *node_of;   /* by context: its node; NONE for roots of merged threads */
-    uint8_t *chosen;     /* by context */
-    uint32_t root_frame; /* where instructions of no function go; NONE until there are some */
+    uint32_t *node_of;       /* by context: its node; NONE for roots of merged threads */
+    uint8_t *chosen;         /* by context */
+    uint32_t *thread_frames; /* by thread; NONE: none yet */
+    uint32_t root_frame;     /* where instructions of no function go; NONE until there are some */
 };
 
 /* Down the inlined functions of a location. The first frame stands for the real function, which
  * is `node` already, whatever the debug info calls it. */
 static uint32_t inlined_node(struct build *build, uint32_t node, uint32_t location)
 {
-    if (build->choice->no_inline || location == NONE || node == NONE)
+    if (!build->inlined || location == NONE)
         return node;
     const struct location *chain = &build->profile->locations[location];
     for (uint32_t i = 1; i < chain->count; i++) {
@@ -34,8 +36,13 @@ static uint32_t inlined_node(struct build *build, uint32_t node, uint32_t locati
     return node;
 }
 
+/* The same thread in several parts is one frame. */
 static uint32_t thread_node(struct build *build, const struct root *root)
 {
+    uint32_t *frame = &build->thread_frames[root->thread];
+
+    if (*frame != NONE)
+        return view_builder_child(&build->builder, NONE, *frame, 0);
     const struct profile *profile = build->profile;
     const struct thread *thread = &profile->threads[root->thread];
     const char *name = profile_string(profile, thread->name);
@@ -43,16 +50,9 @@ static uint32_t thread_node(struct build *build, const struct root *root)
     char *text = memory_format("process %u thread %u: %s", thread->process + 1, thread->ordinal,
                                *name ? name : command);
 
-    /* The same thread in several parts is one frame. */
-    struct view *view = build->builder.view;
-    uint32_t frame = NONE;
-    for (size_t i = profile->function_count; i < view->frame_count && frame == NONE; i++)
-        if (!strcmp(view->frames[i].name, text))
-            frame = (uint32_t)i;
-    if (frame == NONE)
-        frame = view_add_frame(view, text, FUNCTION_ROOT);
+    *frame = view_add_frame(build->builder.view, text, FUNCTION_ROOT);
     free(text);
-    return view_builder_child(&build->builder, NONE, frame, 0);
+    return view_builder_child(&build->builder, NONE, *frame, 0);
 }
 
 /* Roots in the order of their rows, so that threads come out in order. */
@@ -89,16 +89,13 @@ static void place_context(struct build *build, size_t index)
 
 static void add_self(struct build *build, size_t context, uint32_t location, uint64_t instructions)
 {
-    uint32_t node = build->node_of[context];
-
     if (instructions == 0)
         return;
-    if (build->profile->contexts[context].parent == NONE) {
+    uint32_t node = inlined_node(build, build->node_of[context], location);
+    if (node == build->node_of[context] && build->profile->contexts[context].parent == NONE) {
         if (build->root_frame == NONE)
-            build->root_frame = view_add_frame(build->builder.view, "(root)", FUNCTION_MARKER);
+            build->root_frame = view_add_frame(build->builder.view, "(skipped)", FUNCTION_MARKER);
         node = view_builder_child(&build->builder, node, build->root_frame, 0);
-    } else {
-        node = inlined_node(build, node, location);
     }
     build->builder.view->self[node] += instructions;
 }
@@ -117,12 +114,11 @@ static void spread_count(struct build *build, const struct block_count *count)
 static void spread_instructions(struct build *build)
 {
     const struct profile *profile = build->profile;
-    bool by_block = profile->meta.detail == DETAIL_LINE && !build->choice->no_inline;
 
-    for (size_t i = 0; i < profile->context_count && !by_block; i++)
+    for (size_t i = 0; i < profile->context_count && !build->inlined; i++)
         if (build->chosen[i])
             add_self(build, i, NONE, profile->contexts[i].self_instructions);
-    for (size_t i = 0; i < profile->count_count && by_block; i++)
+    for (size_t i = 0; i < profile->count_count && build->inlined; i++)
         if (build->chosen[profile->counts[i].context])
             spread_count(build, &profile->counts[i]);
 }
@@ -140,11 +136,15 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
 {
     struct build build = {.profile = profile, .choice = choice, .root_frame = NONE};
 
+    build.inlined = profile->meta.detail == DETAIL_LINE && !choice->no_inline;
+
     *view = NULL;
     if (choice->part && !has_part(profile, choice->part))
         return error_set(error, "no part is named '%s'", choice->part);
     build.node_of = memory_allocate(profile->context_count * sizeof *build.node_of);
     build.chosen = memory_allocate_zeroed(profile->context_count, 1);
+    build.thread_frames = memory_allocate(profile->thread_count * sizeof *build.thread_frames);
+    memset(build.thread_frames, 0xff, profile->thread_count * sizeof *build.thread_frames);
     view_builder_start(&build.builder, view_new(profile), profile->context_count);
     place_roots(&build);
     for (size_t i = 0; i < profile->context_count; i++)
@@ -155,5 +155,6 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
     view_builder_finish(&build.builder);
     free(build.node_of);
     free(build.chosen);
+    free(build.thread_frames);
     return OK;
 }
