@@ -37,6 +37,8 @@ struct work {
     size_t address_count, address_capacity;
     uint32_t *string_of_file;     /* by debug file: string id, or NONE */
     uint32_t *function_of_debug;  /* by debug function: its entry when it is inlined, or NONE */
+    uint32_t *starts; /* functions with code that contexts ran, sorted by start */
+    size_t start_count, start_capacity;
     struct pair_map function_at;  /* (start, 0) to function with code */
     struct pair_map function_named; /* (symbol, file << 32 | line), 0 if external, to function */
     struct pair_map location_of;  /* (function << 32 | node, file << 32 | line) to location */
@@ -172,7 +174,7 @@ static void name_by_symbol(struct work *work, struct function *function,
 {
     function->symbol = intern_bytes(work->profile, symbol->name, symbol->name_length);
     function->name = intern_demangled(work->profile, function->symbol);
-    if (function->start == symbol->start)
+    if (function->start == symbol->start && symbol->end > symbol->start)
         function->size = symbol->end - symbol->start;
 }
 
@@ -203,7 +205,7 @@ static void name_function(struct work *work, uint32_t index)
     const struct debug_node *node = outermost_node(work, answer_at(work, function->start));
     const struct debug_function *source =
         node ? &work->code.debug.functions[node->function] : NULL;
-    const struct symbol *symbol = symbol_table_find(&work->code.table, function->start);
+    const struct symbol *symbol = symbol_table_find_start(&work->code.table, function->start);
 
     if (source) {
         function->file = file_string(work, source->file);
@@ -290,7 +292,23 @@ static uint32_t inlined_function(struct work *work, uint32_t debug_function)
     return *known = *entry;
 }
 
-/* The entry of the function whose code is at `address`, added when no context ran it by itself;
+/* Of the functions that contexts ran, the last that starts at or before `address`. */
+static uint32_t function_before(const struct work *work, uint64_t address)
+{
+    size_t low = 0, high = work->start_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->profile->functions[work->starts[middle]].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? work->starts[low - 1] : NONE;
+}
+
+/* The entry of the function whose code is at `address`: the nearest one before it under the same
+ * symbol (a label that was called divides its symbol), else the symbol's, added when no context ran it by itself;
  * NONE when neither symbols nor debug info know of one. */
 static uint32_t function_with_code(struct work *work, uint64_t address,
                                    const struct debug_answer *answer)
@@ -300,6 +318,10 @@ static uint32_t function_with_code(struct work *work, uint64_t address,
 
     if (!symbol && !node)
         return NONE;
+    uint32_t nearest = function_before(work, address);
+    if (nearest != NONE &&
+        symbol_table_find(&work->code.table, work->profile->functions[nearest].start) == symbol)
+        return nearest;
     uint64_t start = symbol ? symbol->start : node->start;
     uint32_t known = pair_map_get(&work->function_at, start, 0);
     if (known != PAIR_MAP_NONE)
@@ -390,6 +412,14 @@ static void cut_block(struct work *work, struct block *block)
     block->piece_count = (uint32_t)(profile->piece_count - block->first_piece);
 }
 
+static int compare_starts(const void *left, const void *right, void *opaque)
+{
+    const struct function *functions = opaque;
+
+    return compare_addresses(&functions[*(const uint32_t *)left].start,
+                             &functions[*(const uint32_t *)right].start);
+}
+
 static void locate_code(struct work *work)
 {
     struct profile *profile = work->profile;
@@ -399,10 +429,14 @@ static void locate_code(struct work *work)
     memset(work->string_of_file, 0xff, debug->file_count * sizeof(uint32_t));
     work->function_of_debug = memory_allocate(debug->function_count * sizeof(uint32_t));
     memset(work->function_of_debug, 0xff, debug->function_count * sizeof(uint32_t));
-    size_t function_count = profile->function_count;
-    for (size_t i = 0; i < function_count; i++)
+    for (size_t i = 0; i < profile->function_count; i++)
         if (profile->functions[i].module == work->module && has_code(&profile->functions[i]))
-            name_function(work, (uint32_t)i);
+            *array_push(work->starts, work->start_count, work->start_capacity) = (uint32_t)i;
+    for (size_t i = 0; i < work->start_count; i++)
+        name_function(work, work->starts[i]);
+    if (work->start_count)
+        qsort_r(work->starts, work->start_count, sizeof *work->starts, compare_starts,
+                profile->functions);
     if (!work->code.has_debug)
         return;
     for (size_t i = 0; i < profile->site_count; i++)
@@ -447,6 +481,7 @@ static void symbolize_module(struct profile *profile, uint32_t module,
     profile->modules[module].note = profile_intern(profile, work.code.note ? work.code.note : "");
     module_code_close(&work.code);
     free(work.addresses);
+    free(work.starts);
     free(work.string_of_file);
     free(work.function_of_debug);
     pair_map_free(&work.function_at);

@@ -10,4 +10,13 @@ twin:
         .fill 16, 1, 0x90
         .size twin, 16
 
+/* 0x10110 */
+        .type divided, @function
+divided:
+        .fill 16, 1, 0x90
+        .globl divides
+divides:
+        .fill 16, 1, 0x90
+        .size divided, 32
+
         .section .note.GNU-stack, "", @progbits

@@ -76,10 +76,14 @@ static void test_symbols_inside_symbols(void **state)
 {
     (void)state;
     assert_string_equal(name_at(0x10020), "outer");
-    assert_string_equal(name_at(0x10028), "outer"); /* not inner_label */
+    assert_string_equal(name_at(0x10028), "inner_label"); /* a function, if it was called */
+    assert_string_equal(name_at(0x10029), "outer");       /* but it does not divide outer */
     assert_string_equal(name_at(0x10030), "inner");
     assert_string_equal(name_at(0x1003f), "inner");
     assert_string_equal(name_at(0x10040), "outer");
+    assert_string_equal(name_at(0x1011f), "divided");
+    assert_string_equal(name_at(0x10120), "divides"); /* global, so it is more than a label */
+    assert_string_equal(name_at(0x1012f), "divides");
 }
 
 static void test_code_of_no_symbol(void **state)
@@ -196,7 +200,7 @@ static void test_cold_parts_of_namesakes(void **state)
     assert_int_equal(symbol_table_find(&table, 0x100e4)->start, 0x100d0);
     assert_int_equal(symbol_table_find(&table, 0x100f4)->start, 0x10100);
     assert_int_equal(symbol_table_find(&table, 0x10104)->start, 0x10100);
-    assert_null(symbol_table_find(&table, 0x10110));
+    assert_null(symbol_table_find(&table, 0x10130));
     symbol_table_free(&table);
     elf_file_close(&file);
 }
