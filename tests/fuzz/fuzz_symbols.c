@@ -23,7 +23,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 static void add_site(struct profile *profile, uint64_t address)
 {
     *array_push(profile->sites, profile->site_count, profile->site_capacity) =
-        (struct site){.address = address, .location = NONE};
+        (struct site){.address = address, .location = NONE, .next = NONE};
 }
 
 /* Addresses all over the code, as far as the file says where that is. */

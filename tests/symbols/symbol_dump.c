@@ -54,7 +54,7 @@ int main(int argc, char **argv)
                         .build_id = profile_intern(profile, build_id)};
     while (scanf("%" SCNx64, &address) == 1)
         *array_push(profile->sites, profile->site_count, profile->site_capacity) =
-            (struct site){.address = address, .location = NONE};
+            (struct site){.address = address, .location = NONE, .next = NONE};
     struct symbols_options options = {.debug_dirs = directories};
     profile_symbolize(profile, &options);
     for (size_t i = 0; i < profile->site_count; i++)
