@@ -33,6 +33,8 @@ static void output_append(const char *piece, size_t length, void *opaque)
 {
     struct output *output = opaque;
 
+    if (length == 0)
+        return;
     if (output->length + length > LONGEST_NAME_BYTES)
         longjmp(output->too_long, 1);
     output->text =

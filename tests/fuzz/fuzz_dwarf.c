@@ -1,9 +1,9 @@
 /*
- * fuzz_symbols.c: an ELF file with anything in it, as a module of a profile.
+ * fuzz_dwarf.c: an ELF file with anything in it, as a module of a profile.
  *
- * Flipping bytes anywhere mostly breaks the ELF header, which proves little. So the mutator works
- * inside one section of debug info or symbols at a time, and only now and then on the whole file.
- * Whatever comes out, the profile must keep its invariants.
+ * Flipping bytes anywhere mostly breaks the ELF header, which fuzz_elf.c is for. So the mutator
+ * works inside one section of debug info or symbols at a time, and only now and then on the whole
+ * file. Whatever comes out, the profile must keep its invariants.
  */
 #include "common/memory.h"
 #include "symbols/elf_file.h"
