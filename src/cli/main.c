@@ -10,6 +10,8 @@
 static const struct command commands[] = {
     {"record", "run a program and write down where every instruction went", command_record},
     {"export", "write a profile for another tool: folded, pprof, speedscope, ...", command_export},
+    {"symbolize", "names, lines and inlined frames for a profile that lacks them",
+     command_symbolize},
     {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
     {"import", "make a profile of another profiler's data", command_import},
 };

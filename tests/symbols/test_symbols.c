@@ -384,6 +384,64 @@ static void test_names_that_explode(void **state)
     assert_null(demangle_symbol("_start"));
 }
 
+/* Symbols of Rust programs, with the names that two other demanglers agree on. */
+static void test_rust_names(void **state)
+{
+    (void)state;
+    FILE *file = fopen(getenv("SYMBOLS_RUST_NAMES"), "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    int count = 0;
+
+    assert_non_null(file);
+    for (; getline(&line, &capacity, file) > 0; count++) {
+        char *expected = strchr(line, '\t');
+        assert_non_null(expected);
+        *expected++ = '\0';
+        expected[strcspn(expected, "\n")] = '\0';
+        char *name = demangle_symbol(line);
+        assert_non_null(name);
+        assert_string_equal(name, expected);
+        free(name);
+    }
+    assert_true(count > 40);
+    free(line);
+    fclose(file);
+}
+
+/* Symbols that would take for ever, or lead outside of themselves. */
+static void test_rust_names_that_are_not(void **state)
+{
+    (void)state;
+    static const char *const symbols[] = {
+        "_RMs7_Ms6_NtCsltB7_5boxed3BoxDGNtNtEtCN_uNtC5alloc7raw_vecINvB5_6RRtNttB_d",
+        "_RNvB_3foo", "_RNvB5_3foo", "_RNvC99999999999999999999a3foo", "_RNvC3abc", "_RC", "_R",
+        "_RINvC1a1bKc110000_E", "_RNvC1au1b", "_RNvC1au9zzzzzzzzz1b",
+    };
+
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        assert_null(demangle_symbol(symbols[i]));
+
+    /* Each tuple has the one before it twice. */
+    char symbol[2048] = "_RINvC1a1bTaaE";
+    size_t previous = strlen("INvC1a1b");
+    for (int i = 0; i < 60; i++) {
+        static const char digits[] =
+            "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        size_t place = strlen(symbol) - 2, value = previous - 1;
+        char reference[8], piece[24];
+        if (value < 62)
+            snprintf(reference, sizeof reference, "B%c_", digits[value]);
+        else
+            snprintf(reference, sizeof reference, "B%c%c_", digits[value / 62], digits[value % 62]);
+        snprintf(piece, sizeof piece, "T%s%sE", reference, reference);
+        strcat(symbol, piece);
+        previous = place;
+    }
+    strcat(symbol, "E");
+    assert_null(demangle_symbol(symbol));
+}
+
 static void test_package_lookup(void **state)
 {
     (void)state;
@@ -433,6 +491,8 @@ int main(void)
         cmocka_unit_test(test_functions_inlined_and_not),
         cmocka_unit_test(test_twice_is_once),
         cmocka_unit_test(test_names_that_explode),
+        cmocka_unit_test(test_rust_names),
+        cmocka_unit_test(test_rust_names_that_are_not),
         cmocka_unit_test(test_package_lookup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
