@@ -25,6 +25,7 @@ struct debug_reader {
     const struct elf_file *file;
     const uint64_t *addresses;
     size_t address_count;
+    size_t file_bytes;
     int64_t steps_left; /* see debug_info.c */
 
     /* Of the unit being read: */

@@ -20,6 +20,7 @@
 #include "symbols/demangle.h"
 #include "symbols/module_code.h"
 #include "symbols/pair_map.h"
+#include "symbols/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,19 +111,29 @@ static const struct debug_answer *answer_at(const struct work *work, uint64_t ad
     return &work->code.debug.answers[low];
 }
 
+/* Names come from files that may hold anything; those who show them can rely on UTF-8 without
+ * control characters. */
 static uint32_t intern_bytes(struct profile *profile, const char *text, size_t length)
 {
-    char *copy = memory_format("%.*s", (int)length, text);
-    uint32_t id = profile_intern(profile, copy);
+    char *copy = memory_allocate(length + 1);
 
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    text_make_printable(copy);
+    uint32_t id = profile_intern(profile, copy);
     free(copy);
     return id;
+}
+
+static uint32_t intern_text(struct profile *profile, const char *text)
+{
+    return intern_bytes(profile, text, strlen(text));
 }
 
 static uint32_t intern_demangled(struct profile *profile, uint32_t symbol)
 {
     char *name = demangle_symbol(profile_string(profile, symbol));
-    uint32_t id = name ? profile_intern(profile, name) : symbol;
+    uint32_t id = name ? intern_text(profile, name) : symbol;
 
     free(name);
     return id;
@@ -134,7 +145,7 @@ static uint32_t file_string(struct work *work, uint32_t file)
         return 0;
     uint32_t *string = &work->string_of_file[file];
     if (*string == NONE)
-        *string = profile_intern(work->profile, work->code.debug.files[file]);
+        *string = intern_text(work->profile, work->code.debug.files[file]);
     return *string;
 }
 
@@ -195,7 +206,7 @@ static void name_by_debug_info(struct work *work, struct function *function,
         function->name = name_by_address(work->profile, function->start);
         return;
     }
-    function->symbol = profile_intern(work->profile, symbol);
+    function->symbol = intern_text(work->profile, symbol);
     function->name = intern_demangled(work->profile, function->symbol);
 }
 
@@ -233,9 +244,9 @@ static uint32_t add_function(struct work *work, const struct function *function)
 static uint32_t symbol_of_source(struct work *work, const struct debug_function *source)
 {
     if (source->linkage_name)
-        return profile_intern(work->profile, source->linkage_name);
+        return intern_text(work->profile, source->linkage_name);
     if (source->plain_names)
-        return profile_intern(work->profile, source->name);
+        return intern_text(work->profile, source->name);
     if (source->address == DEBUG_NO_ADDRESS)
         return 0;
     const struct symbol *symbol = symbol_table_find(&work->code.table, source->address);
@@ -278,7 +289,7 @@ static uint32_t inlined_function(struct work *work, uint32_t debug_function)
     } else {
         char *name = source->scope ? memory_format("%s::%s", source->scope, source->name)
                                    : memory_duplicate_string(source->name);
-        function.name = profile_intern(profile, name);
+        function.name = intern_text(profile, name);
         free(name);
     }
     uint32_t own = function_with_own_code(work, source);

@@ -365,6 +365,29 @@ static void test_twice_is_once(void **state)
     profile_free(made.profile);
 }
 
+static void test_circular_references(void **state)
+{
+    (void)state;
+    struct profile *profile = profile_of("SYMBOLS_CIRCULAR");
+    uint32_t first = add_function_at(profile, 0, 0x10000);
+    uint32_t second = add_function_at(profile, 0, 0x10010);
+
+    for (uint64_t address = 0x10000; address < 0x10020; address++)
+        fixture_site(profile, 0, address, NONE);
+    profile_symbolize(profile, &no_options);
+    fixture_check(profile);
+    assert_string_equal(profile_string(profile, profile->functions[first].name), "first");
+    assert_string_equal(profile_string(profile, profile->functions[second].name), "second");
+    /* What was inlined has no name, so the chain ends at the call of it. */
+    assert_true(location_is(profile, profile->sites[4].location, 1,
+                            (const char *[]){"first :77"}));
+    assert_true(location_is(profile, profile->sites[8].location, 1, (const char *[]){"first :0"}));
+    assert_true(location_is(profile, profile->sites[20].location, 1,
+                            (const char *[]){"second :0"}));
+    assert_int_equal(profile->function_count, 2);
+    profile_free(profile);
+}
+
 static void test_names_that_explode(void **state)
 {
     (void)state;
@@ -490,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_pieces_are_runs),
         cmocka_unit_test(test_functions_inlined_and_not),
         cmocka_unit_test(test_twice_is_once),
+        cmocka_unit_test(test_circular_references),
         cmocka_unit_test(test_names_that_explode),
         cmocka_unit_test(test_rust_names),
         cmocka_unit_test(test_rust_names_that_are_not),

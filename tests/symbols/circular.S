@@ -1,0 +1,54 @@
+/* circular.S: debug info that refers to itself. .text is linked at 0x10000.
+ *
+ * `first` and `second` are each other's abstract origin, and what was inlined into `first` is its
+ * own origin. Nothing here has a name, so the symbol table's must show. */
+        .text
+        .globl first
+        .type first, @function
+first:
+        .fill 16, 1, 0x90
+        .size first, 16
+        .globl second
+        .type second, @function
+second:
+        .fill 16, 1, 0x90
+        .size second, 16
+.Lend:
+
+        .section .debug_abbrev, "", @progbits
+        .byte 1, 0x11, 1 /* compile unit: low_pc, high_pc */
+        .byte 0x11, 1, 0x12, 7, 0, 0
+        .byte 2, 0x2e, 1 /* subprogram: low_pc, high_pc, abstract_origin */
+        .byte 0x11, 1, 0x12, 7, 0x31, 0x13, 0, 0
+        .byte 3, 0x1d, 0 /* inlined subroutine: the same, with call_line */
+        .byte 0x11, 1, 0x12, 7, 0x31, 0x13, 0x59, 0xb, 0, 0
+        .byte 0
+
+        .section .debug_info, "", @progbits
+.Lunit: .long .Lunit_end - .Lversion
+.Lversion:
+        .short 4
+        .long 0
+        .byte 8
+        .byte 1
+        .quad first
+        .quad .Lend - first
+.Lfirst: .byte 2
+        .quad first
+        .quad 16
+        .long .Lsecond - .Lunit
+.Linlined: .byte 3
+        .quad first + 4
+        .quad 4
+        .long .Linlined - .Lunit
+        .byte 77
+        .byte 0
+.Lsecond: .byte 2
+        .quad second
+        .quad 16
+        .long .Lfirst - .Lunit
+        .byte 0
+        .byte 0
+.Lunit_end:
+
+        .section .note.GNU-stack, "", @progbits
