@@ -172,8 +172,8 @@ static void read_units(struct debug_info *info)
     bool any = false;
     int status;
 
-    while ((status = dwarf_get_units(reader->dwarf, unit, &unit, &version, &type,
-                                     &reader->unit_die, NULL)) == 0) {
+    while ((status = dwarf_get_units(reader->dwarf, unit, &unit, &version, &type, &reader->unit_die,
+                                     NULL)) == 0) {
         any = true;
         if (!unit_is_wanted(reader, &reader->unit_die))
             continue;

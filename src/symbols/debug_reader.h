@@ -30,16 +30,16 @@ struct debug_reader {
 
     /* Of the unit being read: */
     uint32_t unit;
-    Dwarf_Die unit_die;  /* has the line table; the skeleton of a split unit */
-    Dwarf_Die tree_die;  /* has the functions */
-    bool mangles;        /* its language puts scopes into symbols */
+    Dwarf_Die unit_die; /* has the line table; the skeleton of a split unit */
+    Dwarf_Die tree_die; /* has the functions */
+    bool mangles;       /* its language puts scopes into symbols */
     bool has_types_with_code;
     size_t scopes_wanted; /* functions whose scope must be looked for */
 
     struct pair_map function_of_die; /* the declaring entry's address to function */
     struct pair_map file_of_name;    /* libdw's text to file */
     struct pair_map scope_wanted;    /* the declaring entry's address to function */
-    struct interval *intervals;         /* of the entry being looked at */
+    struct interval *intervals;      /* of the entry being looked at */
     size_t interval_count, interval_capacity;
     struct level *levels;
     size_t level_count, level_capacity;

@@ -53,8 +53,8 @@ static char *join_scopes(struct debug_reader *reader, const char *function)
         if (!is_scope(dwarf_tag(die)))
             continue;
         const char *name = scope_name(die, function);
-        char *longer = joined ? memory_format("%s::%s", joined, name)
-                              : memory_duplicate_string(name);
+        char *longer =
+            joined ? memory_format("%s::%s", joined, name) : memory_duplicate_string(name);
         free(joined);
         joined = longer;
         if (!debug_spend(reader, strlen(joined)))

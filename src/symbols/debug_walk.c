@@ -147,8 +147,7 @@ static size_t write_node(struct debug_info *info, uint32_t node, uint32_t expect
     return written;
 }
 
-static enum visit add_node(struct debug_info *info, Dwarf_Die *die, uint32_t parent,
-                           uint32_t *node)
+static enum visit add_node(struct debug_info *info, Dwarf_Die *die, uint32_t parent, uint32_t *node)
 {
     struct debug_node new = {.parent = parent, .call_file = DEBUG_NONE};
     uint32_t number = (uint32_t)info->node_count;

@@ -14,8 +14,8 @@
 
 static bool has_debug_info(const struct elf_file *file)
 {
-    return file->elf && (elf_file_section(file, ".debug_info") ||
-                         elf_file_section(file, ".zdebug_info"));
+    return file->elf &&
+           (elf_file_section(file, ".debug_info") || elf_file_section(file, ".zdebug_info"));
 }
 
 static void set_note(struct module_code *code, char *note)
@@ -29,11 +29,12 @@ static void set_note(struct module_code *code, char *note)
 static void note_missing_debug_info(struct module_code *code, const char *path,
                                     const struct symbols_options *options)
 {
-    const char *database = options && options->package_database ? options->package_database
-                                                                : PACKAGE_DATABASE;
-    const char *missing = code->symbols == SYMBOLS_NONE      ? "no symbols and no debug info"
-                          : code->symbols == SYMBOLS_DYNAMIC ? "exported symbols only, no debug info"
-                                                             : "no debug info";
+    const char *database =
+        options && options->package_database ? options->package_database : PACKAGE_DATABASE;
+    const char *missing = code->symbols == SYMBOLS_NONE ? "no symbols and no debug info"
+                          : code->symbols == SYMBOLS_DYNAMIC
+                              ? "exported symbols only, no debug info"
+                              : "no debug info";
     char *package = package_with_debug_info(database, path);
 
     if (package)
@@ -68,9 +69,9 @@ static void read_debug_info(struct module_code *code, const struct symbols_optio
     const struct elf_file *alternate = code->alternate.elf ? &code->alternate : NULL;
 
     debug_info_read(&code->debug, file, alternate, addresses, address_count);
-    code->has_debug = !code->debug.gave_up &&
-                      (code->debug.damaged_unit_count == 0 ||
-                       code->debug.damaged_unit_count < code->debug.unit_count);
+    code->has_debug =
+        !code->debug.gave_up && (code->debug.damaged_unit_count == 0 ||
+                                 code->debug.damaged_unit_count < code->debug.unit_count);
     if (code->has_debug)
         code->symbols = SYMBOLS_DEBUG;
     note_damage(code);

@@ -76,8 +76,7 @@ char *package_with_debug_info(const char *database, const char *path)
         if (length <= 5 || strcmp(entry->d_name + length - 5, ".list") != 0)
             continue;
         if (list_names(dirfd(directory), entry->d_name, path) ||
-            (real && strcmp(real, path) != 0 &&
-             list_names(dirfd(directory), entry->d_name, real)))
+            (real && strcmp(real, path) != 0 && list_names(dirfd(directory), entry->d_name, real)))
             package = debug_package_of(entry->d_name);
     }
     if (directory)

@@ -46,7 +46,8 @@ static void add_sites(struct profile *profile, const char *path)
 static void add_block(struct profile *profile, uint64_t address)
 {
     *array_push(profile->blocks, profile->block_count, profile->block_capacity) =
-        (struct block){.address = address, .instructions = 1,
+        (struct block){.address = address,
+                       .instructions = 1,
                        .first_length = (uint32_t)profile->instruction_length_count};
     *array_push(profile->instruction_lengths, profile->instruction_length_count,
                 profile->instruction_length_capacity) = 4;
@@ -91,8 +92,8 @@ static bool is_interesting(const Elf64_Shdr *section, size_t size)
 {
     return (section->sh_type == SHT_PROGBITS || section->sh_type == SHT_SYMTAB ||
             section->sh_type == SHT_STRTAB || section->sh_type == SHT_NOTE) &&
-           !(section->sh_flags & SHF_ALLOC) && section->sh_size > 0 &&
-           section->sh_offset < size && section->sh_size <= size - section->sh_offset;
+           !(section->sh_flags & SHF_ALLOC) && section->sh_size > 0 && section->sh_offset < size &&
+           section->sh_size <= size - section->sh_offset;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)

@@ -52,8 +52,7 @@ static const char *name_at(uint64_t address)
 
     profile_symbolize(profile, &no_options);
     assert_int_equal(profile->functions[function].start, address);
-    snprintf(name, sizeof name, "%s",
-             profile_string(profile, profile->functions[function].name));
+    snprintf(name, sizeof name, "%s", profile_string(profile, profile->functions[function].name));
     profile_free(profile);
     return name;
 }
@@ -299,8 +298,8 @@ static void test_inline_chains(void **state)
     assert_true(some_piece_is(&made, 3,
                               (const char *[]){"outermost /inlined.c:23", "middle /inlined.c:10",
                                                "innermost /inlined.c:5"}));
-    assert_true(some_piece_is(&made, 2,
-                              (const char *[]){"outermost /inlined.c:24", "both /inlined.c:16"}));
+    assert_true(
+        some_piece_is(&made, 2, (const char *[]){"outermost /inlined.c:24", "both /inlined.c:16"}));
     assert_true(location_is(made.profile, made.profile->sites[0].location, 1,
                             (const char *[]){"outermost /inlined.c:20"}) ||
                 location_is(made.profile, made.profile->sites[0].location, 1,
@@ -379,11 +378,10 @@ static void test_circular_references(void **state)
     assert_string_equal(profile_string(profile, profile->functions[first].name), "first");
     assert_string_equal(profile_string(profile, profile->functions[second].name), "second");
     /* What was inlined has no name, so the chain ends at the call of it. */
-    assert_true(location_is(profile, profile->sites[4].location, 1,
-                            (const char *[]){"first :77"}));
+    assert_true(location_is(profile, profile->sites[4].location, 1, (const char *[]){"first :77"}));
     assert_true(location_is(profile, profile->sites[8].location, 1, (const char *[]){"first :0"}));
-    assert_true(location_is(profile, profile->sites[20].location, 1,
-                            (const char *[]){"second :0"}));
+    assert_true(
+        location_is(profile, profile->sites[20].location, 1, (const char *[]){"second :0"}));
     assert_int_equal(profile->function_count, 2);
     profile_free(profile);
 }
@@ -438,8 +436,15 @@ static void test_rust_names_that_are_not(void **state)
     (void)state;
     static const char *const symbols[] = {
         "_RMs7_Ms6_NtCsltB7_5boxed3BoxDGNtNtEtCN_uNtC5alloc7raw_vecINvB5_6RRtNttB_d",
-        "_RNvB_3foo", "_RNvB5_3foo", "_RNvC99999999999999999999a3foo", "_RNvC3abc", "_RC", "_R",
-        "_RINvC1a1bKc110000_E", "_RNvC1au1b", "_RNvC1au9zzzzzzzzz1b",
+        "_RNvB_3foo",
+        "_RNvB5_3foo",
+        "_RNvC99999999999999999999a3foo",
+        "_RNvC3abc",
+        "_RC",
+        "_R",
+        "_RINvC1a1bKc110000_E",
+        "_RNvC1au1b",
+        "_RNvC1au9zzzzzzzzz1b",
     };
 
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
