@@ -204,6 +204,25 @@ static void test_cold_parts_of_namesakes(void **state)
     elf_file_close(&file);
 }
 
+static void test_the_kernels_code(void **state)
+{
+    (void)state;
+    struct elf_file file;
+    struct error error;
+
+    if (elf_file_open(&file, ELF_FILE_VDSO, &error) != OK)
+        skip();
+    struct symbol_table table = {0};
+    symbol_table_read(&table, &file);
+    symbol_table_finish(&table, &file);
+    bool found = false;
+    for (size_t i = 0; i < table.symbol_count; i++)
+        found |= strncmp(table.symbols[i].name, "clock_gettime", table.symbols[i].name_length) == 0;
+    assert_true(found);
+    symbol_table_free(&table);
+    elf_file_close(&file);
+}
+
 /* Start and size of a symbol of the module with inlined functions. */
 static struct symbol symbol_named(const char *name)
 {
@@ -514,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_symbol_and_size),
         cmocka_unit_test(test_another_build_is_refused),
         cmocka_unit_test(test_missing_and_anonymous_modules),
+        cmocka_unit_test(test_the_kernels_code),
         cmocka_unit_test(test_inline_chains),
         cmocka_unit_test(test_pieces_are_runs),
         cmocka_unit_test(test_functions_inlined_and_not),
