@@ -7,7 +7,6 @@
 #include "symbols/module_code.h"
 #include "common/memory.h"
 #include "symbols/debug_file.h"
-#include "symbols/package.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,24 +23,6 @@ static void set_note(struct module_code *code, char *note)
         free(note);
     else
         code->note = note;
-}
-
-static void note_missing_debug_info(struct module_code *code, const char *path,
-                                    const struct symbols_options *options)
-{
-    const char *database =
-        options && options->package_database ? options->package_database : PACKAGE_DATABASE;
-    const char *missing = code->symbols == SYMBOLS_NONE ? "no symbols and no debug info"
-                          : code->symbols == SYMBOLS_DYNAMIC
-                              ? "exported symbols only, no debug info"
-                              : "no debug info";
-    char *package = package_with_debug_info(database, path);
-
-    if (package)
-        set_note(code, memory_format("%s: install %s", missing, package));
-    else
-        set_note(code, memory_format("%s: compile with -g, or give --debug-dir", missing));
-    free(package);
 }
 
 static void note_damage(struct module_code *code)
@@ -106,7 +87,9 @@ void module_code_open(struct module_code *code, const char *path, const char *bu
     if (has_debug_info(&code->file) || has_debug_info(&code->debug_file))
         read_debug_info(code, options, addresses, address_count);
     else
-        note_missing_debug_info(code, path, options);
+        code->missing = code->symbols == SYMBOLS_NONE      ? "no symbols and no debug info"
+                        : code->symbols == SYMBOLS_DYNAMIC ? "exported symbols only, no debug info"
+                                                           : "no debug info";
 }
 
 void module_code_close(struct module_code *code)

@@ -11,6 +11,7 @@
  */
 #include "symbols/symbols.h"
 #include "common/memory.h"
+#include "symbols/package.h"
 #include "symbols/symbolize_work.h"
 
 #include <inttypes.h>
@@ -87,14 +88,15 @@ static void name_the_rest(struct profile *profile)
     }
 }
 
-static void symbolize_module(struct profile *profile, uint32_t module,
-                             const struct symbols_options *options)
+/* Returns what the module's files do not have, for note_missing; NULL when that is nothing. */
+static const char *symbolize_module(struct profile *profile, uint32_t module,
+                                    const struct symbols_options *options)
 {
     struct work work = {.profile = profile, .module = module, .empty_location = NONE};
 
     gather_addresses(&work);
     if (work.address_count == 0)
-        return;
+        return NULL;
     module_code_open(&work.code, profile_string(profile, profile->modules[module].path),
                      profile_string(profile, profile->modules[module].build_id), options,
                      work.addresses, work.address_count);
@@ -105,6 +107,7 @@ static void symbolize_module(struct profile *profile, uint32_t module,
         profile->modules[module].symbols = SYMBOLS_NONE;
     }
     profile->modules[module].note = profile_intern(profile, work.code.note ? work.code.note : "");
+    const char *missing = work.code.missing;
     module_code_close(&work.code);
     free(work.addresses);
     free(work.starts);
@@ -113,6 +116,35 @@ static void symbolize_module(struct profile *profile, uint32_t module,
     pair_map_free(&work.function_at);
     pair_map_free(&work.function_named);
     pair_map_free(&work.location_of);
+    return missing;
+}
+
+/* Says of each module with a text in `missing` what it lacks, and what to install if that is
+ * known. */
+static void note_missing(struct profile *profile, const char *const *missing, const char *database)
+{
+    const char **paths = memory_allocate(profile->module_count * sizeof *paths);
+    char **packages = memory_allocate(profile->module_count * sizeof *packages);
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->module_count; i++)
+        if (missing[i])
+            paths[count++] = profile_string(profile, profile->modules[i].path);
+    packages_with_debug_info(database, count, paths, packages);
+    count = 0;
+    for (size_t i = 0; i < profile->module_count; i++) {
+        if (!missing[i])
+            continue;
+        char *package = packages[count++];
+        char *note = package
+                         ? memory_format("%s: install %s", missing[i], package)
+                         : memory_format("%s: compile with -g, or give --debug-dir", missing[i]);
+        profile->modules[i].note = profile_intern(profile, note);
+        free(note);
+        free(package);
+    }
+    free(paths);
+    free(packages);
 }
 
 /* How many frames, from the outermost, two locations have in common. */
@@ -149,9 +181,15 @@ static void join_chained_sites(struct profile *profile)
 
 void profile_symbolize(struct profile *profile, const struct symbols_options *options)
 {
+    const char **missing = memory_allocate_zeroed(profile->module_count, sizeof *missing);
+    const char *database =
+        options && options->package_database ? options->package_database : PACKAGE_DATABASE;
+
     for (size_t i = 0; i < profile->module_count; i++)
         if (profile->modules[i].kind == MODULE_FILE && profile->modules[i].symbols != SYMBOLS_DEBUG)
-            symbolize_module(profile, (uint32_t)i, options);
+            missing[i] = symbolize_module(profile, (uint32_t)i, options);
+    note_missing(profile, missing, database);
+    free(missing);
     join_chained_sites(profile);
     name_the_rest(profile);
     profile->meta.symbolized = 1;

@@ -503,14 +503,24 @@ static void test_package_lookup(void **state)
     fputs("/usr/lib/libfoo.so.1.2\n/usr/lib/libfoo.so.1\n", file);
     fclose(file);
 
-    char *package = package_with_debug_info(directory, "/usr/lib/x86_64-linux-gnu/libc.so.6");
-    assert_string_equal(package, "libc6-dbg");
-    free(package);
-    package = package_with_debug_info(directory, "/usr/lib/libfoo.so.1");
-    assert_string_equal(package, "libfoo1-dbgsym");
-    free(package);
-    assert_null(package_with_debug_info(directory, "/usr/lib/libfoo.so"));
-    assert_null(package_with_debug_info("/nowhere", "/usr/lib/libfoo.so.1"));
+    static const char *const paths[] = {
+        "/usr/lib/x86_64-linux-gnu/libc.so.6",
+        "/usr/lib/libfoo.so.1",
+        "/usr/lib/libfoo.so",
+        "/usr/lib/libfoo.so.1.2.3",
+        "/usr/lib/libfoo.so.1",
+    };
+    char *packages[5];
+    packages_with_debug_info(directory, 5, paths, packages);
+    assert_string_equal(packages[0], "libc6-dbg"); /* listed without /usr */
+    assert_string_equal(packages[1], "libfoo1-dbgsym");
+    assert_null(packages[2]);
+    assert_null(packages[3]);
+    assert_string_equal(packages[4], "libfoo1-dbgsym");
+    for (size_t i = 0; i < 5; i++)
+        free(packages[i]);
+    packages_with_debug_info("/nowhere", 5, paths, packages);
+    assert_null(packages[1]);
     unlink(libc);
     unlink(other);
     rmdir(directory);
