@@ -77,6 +77,19 @@ def test_every_instruction(form, tmp_path):
         assert any(len(frames) > 1 for frames in mine.values())
 
 
+@pytest.mark.parametrize("form", ["g++", "g++-dwarf4", "clang++", "gcc"])
+def test_inlined_functions_are_not_second_functions(form, tmp_path):
+    """A function that was inlined here and called there is one function: also constructors, whose
+    inlined copies have a symbol of their own, and functions that one file only can see."""
+    program = compile_form(form, tmp_path)
+    addresses = instruction_addresses(program)
+    mine, said = ours(program, addresses, "--functions")
+    assert said == "symbols: debug\nnote: \nsecond entries: 0\n"
+    owners = {frames[-1][0] for frames in mine.values()}
+    inlined = {frame[0] for frames in mine.values() for frame in frames[:-1]}
+    assert form == "clang++" or owners & inlined  # else the test shows nothing
+
+
 def test_dwz(tmp_path):
     if not shutil.which("dwz"):
         pytest.skip("no dwz")

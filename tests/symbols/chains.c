@@ -41,12 +41,15 @@ int nested(int n)
 }
 #endif
 
+/* So that `helper` is inlined, and has code of its own too. */
+static int (*volatile pointer_to_helper)(int) = helper;
+
 int main(int argc, char **argv)
 {
     int sum = 0;
     (void)argv;
     for (int i = 0; i < argc; i++)
-        sum += often(i) + helper(argc) + other(i) + nested(i);
+        sum += often(i) + helper(argc) + other(i) + nested(i) + pointer_to_helper(i);
     printf("%d\n", sum);
     return 0;
 }

@@ -31,12 +31,38 @@ int outer(int a)
     return lambda(a) + chain<int, 5>::run(a);
 }
 
+// A constructor too large to be inlined where it is not asked for.
+struct table {
+    int cells[16];
+    table(int seed)
+    {
+        for (int i = 0; i < 16; i++)
+            cells[i] = seed = seed * 1103515245 + recursive(i & 3);
+        for (int i = 0; i < 16; i++)
+            cells[cells[i] & 15] ^= recursive(seed & 3) + recursive(i & 1);
+        for (int i = 15; i > 0; i--)
+            cells[i] = cells[i - 1] * recursive(cells[i] & 3) - recursive(seed & 1);
+    }
+};
+
+__attribute__((flatten)) int flattened(int n)
+{
+    table inlined(n);
+    return inlined.cells[n & 15];
+}
+
+__attribute__((noinline)) int plain(int n)
+{
+    table first(n), second(n + 1), third(n + 2);
+    return first.cells[n & 15] + second.cells[n & 7] + third.cells[n & 3];
+}
+
 int main(int argc, char **argv)
 {
     std::map<std::string, std::vector<int>> groups;
     for (int i = 0; i < argc + 100; i++)
         groups[std::to_string(i % 7)].push_back(outer(i));
-    long sum = 0;
+    long sum = flattened(argc) + plain(argc);
     for (auto &group : groups) {
         std::sort(group.second.begin(), group.second.end(), [](int x, int y) { return x > y; });
         for (int value : group.second)

@@ -1,7 +1,11 @@
-/* circular.S: debug info that refers to itself. .text is linked at 0x10000.
+/* circular.S: debug info that refers to itself, or contradicts itself. .text is linked at 0x10000.
  *
  * `first` and `second` are each other's abstract origin, and what was inlined into `first` is its
- * own origin. Nothing here has a name, so the symbol table's must show. */
+ * own origin. Nothing of this has a name, so the symbol table's must show.
+ *
+ * `third` is claimed by two functions, as when a linker folds the same code: the first has it, and
+ * all that was inlined into the second is the second's. `outside` says it was inlined into
+ * `one_third`, but its code is not there. */
         .text
         .globl first
         .type first, @function
@@ -13,6 +17,11 @@ first:
 second:
         .fill 16, 1, 0x90
         .size second, 16
+        .globl third
+        .type third, @function
+third:
+        .fill 16, 1, 0x90
+        .size third, 16
 .Lend:
 
         .section .debug_abbrev, "", @progbits
@@ -22,6 +31,10 @@ second:
         .byte 0x11, 1, 0x12, 7, 0x31, 0x13, 0, 0
         .byte 3, 0x1d, 0 /* inlined subroutine: the same, with call_line */
         .byte 0x11, 1, 0x12, 7, 0x31, 0x13, 0x59, 0xb, 0, 0
+        .byte 4, 0x2e, 1 /* subprogram: name, low_pc, high_pc */
+        .byte 3, 8, 0x11, 1, 0x12, 7, 0, 0
+        .byte 5, 0x2e, 0 /* subprogram: name */
+        .byte 3, 8, 0, 0
         .byte 0
 
         .section .debug_info, "", @progbits
@@ -48,6 +61,35 @@ second:
         .quad 16
         .long .Lfirst - .Lunit
         .byte 0
+        .byte 4
+        .asciz "one_third"
+        .quad third
+        .quad 16
+        .byte 3
+        .quad third + 4
+        .quad 4
+        .long .Linside - .Lunit
+        .byte 88
+        .byte 3
+        .quad second
+        .quad 8
+        .long .Loutside - .Lunit
+        .byte 89
+        .byte 0
+        .byte 4
+        .asciz "other_third"
+        .quad third
+        .quad 16
+        .byte 3
+        .quad third + 6
+        .quad 8
+        .long .Loutside - .Lunit
+        .byte 99
+        .byte 0
+.Linside: .byte 5
+        .asciz "inside"
+.Loutside: .byte 5
+        .asciz "outside"
         .byte 0
 .Lunit_end:
 

@@ -2,6 +2,7 @@
 #include "unit.h"
 #include "common/memory.h"
 #include "symbols/demangle.h"
+#include "symbols/line_program.h"
 #include "symbols/package.h"
 #include "symbols/symbol_table.h"
 #include "symbols/symbols.h"
@@ -405,6 +406,68 @@ static void test_circular_references(void **state)
     profile_free(profile);
 }
 
+static void test_contradictions(void **state)
+{
+    (void)state;
+    struct profile *profile = profile_of("SYMBOLS_CIRCULAR");
+
+    for (uint64_t address = 0x10010; address < 0x10030; address++)
+        fixture_site(profile, 0, address, NONE);
+    profile_symbolize(profile, &no_options);
+    fixture_check(profile);
+    for (uint64_t i = 0; i < 32; i++) {
+        bool inlined = i >= 20 && i < 24;
+        const char *const chain[] = {
+            i < 16 ? "second :0" : inlined ? "third :88" : "third :0", "inside :0"};
+        assert_true(location_is(profile, profile->sites[i].location, inlined ? 2 : 1, chain));
+    }
+    profile_free(profile);
+}
+
+struct spans {
+    char text[256];
+};
+
+static bool collect_span(void *opaque, uint64_t sequence_start, uint64_t start, uint64_t end,
+                         uint64_t file, uint64_t line)
+{
+    struct spans *spans = opaque;
+    size_t used = strlen(spans->text);
+
+    snprintf(spans->text + used, sizeof spans->text - used, "%x:%x-%x=%u:%u ",
+             (unsigned)sequence_start, (unsigned)start, (unsigned)end, (unsigned)file,
+             (unsigned)line);
+    return true;
+}
+
+static void test_line_programs(void **state)
+{
+    (void)state;
+    static const uint8_t section[] = {
+        75, 0, 0, 0, 4, 0, 22, 0, 0, 0,             /* length, version, length of the header */
+        1, 1, 1, 0xfb, 14, 13,                      /* steps of 1; lines from -5, 14 of them */
+        0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1,         /* operands of the opcodes */
+        0, 'f', 0, 0,                               /* no directories; the rest is not looked at */
+        0, 9, 2, 0x00, 0x10, 0, 0, 0, 0, 0, 0,      /* address 0x1000 */
+        3, 9, 1,                                    /* line 10 */
+        13 + 5 + 1 + 14 * 2,                        /* two on, one line down */
+        13 + 5 - 3,                                 /* the same address, three lines up: it holds */
+        4, 2, 2, 4, 1,                              /* file 2, four on */
+        3, 100, 1,                                  /* a row at the end, of no length */
+        0, 1, 1,                                    /* end */
+        0, 9, 2, 0x00, 0x20, 0, 0, 0, 0, 0, 0,      /* address 0x2000: a sequence of its own */
+        1, 8, 1, 9, 0x10, 0, 0, 1, 1,               /* 17 on, 16 on, end */
+    };
+    struct spans spans = {""};
+
+    assert_int_equal(section[0] + 4, sizeof section);
+    assert_int_equal(line_program_run(section, sizeof section, 0, collect_span, &spans), 0);
+    assert_string_equal(spans.text, "1000:1000-1002=1:10 1000:1002-1006=1:8 "
+                                    "2000:2000-2011=1:1 2000:2011-2021=1:1 ");
+    for (size_t length = 0; length < sizeof section; length++)
+        assert_int_equal(line_program_run(section, length, 0, collect_span, &spans), -1);
+}
+
 static void test_names_that_explode(void **state)
 {
     (void)state;
@@ -549,6 +612,8 @@ int main(void)
         cmocka_unit_test(test_functions_inlined_and_not),
         cmocka_unit_test(test_twice_is_once),
         cmocka_unit_test(test_circular_references),
+        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_line_programs),
         cmocka_unit_test(test_names_that_explode),
         cmocka_unit_test(test_rust_names),
         cmocka_unit_test(test_rust_names_that_are_not),
