@@ -1,7 +1,9 @@
 """`record --raw` and `symbolize` give the file that recording with names gives; also later, and on
 another machine."""
+import ctypes.util
 import os
 import shutil
+import socket
 import struct
 import subprocess
 
@@ -117,6 +119,26 @@ def test_inline_chains_reach_the_profile(program, tmp_path):
     assert "outer(int);chain<int, 5>::run(int);chain<int, 4>::run(int);" in with_inlined
     assert "outer(int);outer::{lambda}::operator()" in with_inlined
     assert "chain<int" not in without and "{lambda}" not in without
+
+
+def test_the_network_is_asked_only_when_told_to(program, tmp_path):
+    run("strip", str(program))
+    raw = record(program, tmp_path / "raw.flame", "--raw")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        environment = dict(os.environ, HOME=str(tmp_path), DEBUGINFOD_TIMEOUT="2",
+                           DEBUGINFOD_URLS=f"http://127.0.0.1:{server.getsockname()[1]}")
+        command = [TRUEFLAME, "symbolize", str(raw), "-o", str(tmp_path / "out.flame")]
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
+        with pytest.raises(TimeoutError):
+            server.accept()
+        if ctypes.util.find_library("debuginfod"):
+            done = subprocess.Popen([*command, "--debuginfod"], env=environment,
+                                    stderr=subprocess.DEVNULL)
+            server.settimeout(30)
+            server.accept()[0].close()
+            done.kill()
+            done.wait()
 
 
 @pytest.mark.parametrize("arguments", [

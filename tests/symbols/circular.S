@@ -5,7 +5,10 @@
  *
  * `third` is claimed by two functions, as when a linker folds the same code: the first has it, and
  * all that was inlined into the second is the second's. `outside` says it was inlined into
- * `one_third`, but its code is not there. */
+ * `one_third`, but its code is not there.
+ *
+ * `discarded`, and lines 666, are of code that the linker left out: they start at 0, and would
+ * cover all the rest. */
         .text
         .globl first
         .type first, @function
@@ -25,8 +28,8 @@ third:
 .Lend:
 
         .section .debug_abbrev, "", @progbits
-        .byte 1, 0x11, 1 /* compile unit: low_pc, high_pc */
-        .byte 0x11, 1, 0x12, 7, 0, 0
+        .byte 1, 0x11, 1 /* compile unit: low_pc, high_pc, stmt_list */
+        .byte 0x11, 1, 0x12, 7, 0x10, 0x17, 0, 0
         .byte 2, 0x2e, 1 /* subprogram: low_pc, high_pc, abstract_origin */
         .byte 0x11, 1, 0x12, 7, 0x31, 0x13, 0, 0
         .byte 3, 0x1d, 0 /* inlined subroutine: the same, with call_line */
@@ -46,6 +49,12 @@ third:
         .byte 1
         .quad first
         .quad .Lend - first
+        .long 0
+        .byte 4
+        .asciz "discarded"
+        .quad 0
+        .quad 0x20000
+        .byte 0
 .Lfirst: .byte 2
         .quad first
         .quad 16
@@ -92,5 +101,24 @@ third:
         .asciz "outside"
         .byte 0
 .Lunit_end:
+
+        .section .debug_line, "", @progbits
+        .long .Llines_end - .Llines
+.Llines: .short 4
+        .long .Lprogram - .Lheader
+.Lheader: .byte 1, 1, 1, 0xfb, 14, 13
+        .byte 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1
+        .byte 0
+        .asciz "f"
+        .byte 0, 0, 0
+        .byte 0
+.Lprogram:
+        .byte 0, 9, 2 /* third: line 42 */
+        .quad third
+        .byte 3, 41, 1, 2, 16, 0, 1, 1
+        .byte 0, 9, 2 /* 0: line 666 */
+        .quad 0
+        .byte 3, 0x99, 5, 1, 2, 0x80, 0x80, 8, 0, 1, 1
+.Llines_end:
 
         .section .note.GNU-stack, "", @progbits

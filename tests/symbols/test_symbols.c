@@ -418,7 +418,7 @@ static void test_contradictions(void **state)
     for (uint64_t i = 0; i < 32; i++) {
         bool inlined = i >= 20 && i < 24;
         const char *const chain[] = {
-            i < 16 ? "second :0" : inlined ? "third :88" : "third :0", "inside :0"};
+            i < 16 ? "second :0" : inlined ? "third :88" : "third :42", "inside :42"};
         assert_true(location_is(profile, profile->sites[i].location, inlined ? 2 : 1, chain));
     }
     profile_free(profile);
