@@ -150,7 +150,7 @@ static void name_function(struct work *work, uint32_t index)
         name_by_symbol(work, function, symbol);
     else if (source)
         name_by_debug_info(work, function, source);
-    else
+    else if (!function->name)
         function->name = symbolize_name_by_address(work->profile, function->start);
     *pair_map_at(&work->function_at, function->start, 0) = index;
     register_name(work, index, source ? source->external : symbol && !symbol->local);

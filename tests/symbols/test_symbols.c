@@ -159,6 +159,18 @@ static void test_another_build_is_refused(void **state)
     profile_free(profile);
 }
 
+static void test_names_are_not_lost(void **state)
+{
+    (void)state;
+    struct profile *profile = profile_of("SYMBOLS_NAMES");
+    uint32_t function = add_function_at(profile, 0, 0); /* as in a profile that was imported */
+
+    profile->functions[function].name = profile_intern(profile, "kept");
+    profile_symbolize(profile, &no_options);
+    assert_string_equal(profile_string(profile, profile->functions[function].name), "kept");
+    profile_free(profile);
+}
+
 static void test_missing_and_anonymous_modules(void **state)
 {
     (void)state;
@@ -605,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_copies_keep_their_suffix),
         cmocka_unit_test(test_symbol_and_size),
         cmocka_unit_test(test_another_build_is_refused),
+        cmocka_unit_test(test_names_are_not_lost),
         cmocka_unit_test(test_missing_and_anonymous_modules),
         cmocka_unit_test(test_the_kernels_code),
         cmocka_unit_test(test_inline_chains),
