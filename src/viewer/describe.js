@@ -1,0 +1,104 @@
+/*
+ * describe.js: what is said of a frame, in the panel, the tooltip and to a screen reader.
+ *
+ * Numbers are written in full. A share of a total is a share of what is shown, after threads were
+ * chosen and steps taken.
+ */
+import { formatChange, formatCount, formatRelativeChange, formatShare } from './counts.js';
+import { ORIGINS, originsOf } from './colour.js';
+import { showable } from './names.js';
+
+export function nameOfNode(model, tree, node) {
+    if (node === 0 && !tree.ofFunction)
+        return model.title;
+    return model.names[tree.frame[node] >>> 1];
+}
+
+/* Where the function is: object, source line, and why there is no better name. */
+export function placeOf(model, fn) {
+    const { functions, modules } = model.recording;
+    const parts = [showable(modules.path[functions.module[fn]] ?? '')];
+    if (functions.file[fn])
+        parts.push(showable(functions.file[fn]) +
+                   (functions.line[fn] ? `:${functions.line[fn]}` : ''));
+    const note = modules.note[functions.module[fn]];
+    if (note)
+        parts.push(showable(note));
+    return parts.filter((part) => part !== '');
+}
+
+export function originOf(model, fn) {
+    model.originColumn ??= originsOf(model.recording);
+    return ORIGINS[model.originColumn[fn]].text;
+}
+
+function countRow(label, column, node, wholes) {
+    const value = column.number(node);
+    const row = { label, value: formatCount(column.exact(node)), notes: [] };
+    for (const [whole, of] of wholes)
+        row.notes.push(`${formatShare(value, whole)} of ${of}`);
+    return row;
+}
+
+function changeRow(label, before, after) {
+    return { label, value: formatChange(after - before),
+             notes: [`${formatCount(before)} → ${formatCount(after)}`,
+                     formatRelativeChange(before, after)] };
+}
+
+function plainRows(model, tree, node) {
+    const whole = [[tree.whole, 'all']];
+    const parent = tree.parent[node];
+    const wholes = parent > 0 || (parent === 0 && tree.ofFunction)
+        ? [...whole, [tree.total.number(parent), tree.inverted ? 'the callee' : 'the caller']]
+        : whole;
+    const rows = [countRow(tree.inverted ? 'Through here' : 'Total', tree.total, node, wholes)];
+    if (tree.self)
+        rows.push(countRow('Self', tree.self, node, whole));
+    if (node > 0 || tree.ofFunction)
+        rows.push(countRow('Calls', tree.calls, node, []));
+    return rows;
+}
+
+function changeRows(model, tree, node) {
+    const rows = [changeRow(tree.inverted ? 'Through here' : 'Total', tree.oldTotal.exact(node),
+                            tree.total.exact(node))];
+    if (tree.self)
+        rows.push(changeRow('Self', tree.oldSelf.exact(node), tree.self.exact(node)));
+    if (node > 0 || tree.ofFunction)
+        rows.push(changeRow('Calls', tree.oldCalls.exact(node), tree.calls.exact(node)));
+    return rows;
+}
+
+/* "new" or "gone" for a frame that only one of the two recordings has. */
+export function fateOf(tree, node) {
+    if (!tree.oldTotal || node === 0)
+        return '';
+    const isNew = tree.oldTotal.isZero(node) && tree.oldCalls.isZero(node);
+    const isGone = tree.total.isZero(node) && tree.calls.isZero(node);
+    return isNew === isGone ? '' : isNew ? 'new' : 'gone';
+}
+
+export function describeNode(model, tree, node) {
+    const fn = tree.frame[node] >>> 1;
+    const isWhole = node === 0 && !tree.ofFunction;
+    const marks = [];
+    if (!isWhole) {
+        marks.push(originOf(model, fn));
+        if (tree.frame[node] & 1)
+            marks.push('inlined');
+        const fate = fateOf(tree, node);
+        if (fate)
+            marks.push(fate === 'new' ? 'new frame' : 'vanished frame');
+    }
+    return { name: nameOfNode(model, tree, node), place: isWhole ? [] : placeOf(model, fn), marks,
+             rows: (tree.oldTotal ? changeRows : plainRows)(model, tree, node) };
+}
+
+/* One sentence, for a screen reader. */
+export function speakNode(model, tree, node) {
+    const { name, marks, rows } = describeNode(model, tree, node);
+    const numbers = rows.map((row) => [`${row.label} ${row.value}`, ...row.notes].join(', '));
+    return [name.length > 300 ? `${name.slice(0, 300)}…` : name, ...marks.slice(1), ...numbers]
+        .join('; ');
+}

@@ -1,0 +1,154 @@
+"""Recordings for the page's tests, in the bytes that src/formats/html.c describes.
+
+A second writer of the format, on purpose: the page is tested on recordings that no program would
+give (counts beyond 2^53, hostile names, a million contexts) before and beside the program's own.
+"""
+import base64
+import pathlib
+import zlib
+
+FILE, ANON, MARKER, PYTHON, JIT = range(5)
+KIND_NATIVE, KIND_ANON, KIND_PYTHON, KIND_JIT, KIND_ROOT, KIND_MARKER = range(6)
+
+
+class Recording:
+    """Built by hand: modules, functions, then trees as nested paths."""
+
+    def __init__(self, title, diff=False, unit="instructions"):
+        self.diff = diff
+        self.strings, self.string_ids = [], {}
+        self.string("")
+        self.meta = [("title", title), ("unit", unit)]
+        self.modules, self.functions = [], []
+        self.processes, self.threads, self.parts = [], [], []
+        self.roots, self.lines, self.sources = [], [], []
+        self.root_function = self.function("(root)", self.module("(markers)", MARKER), KIND_ROOT)
+
+    def string(self, text):
+        if text not in self.string_ids:
+            self.string_ids[text] = len(self.strings)
+            self.strings.append(text)
+        return self.string_ids[text]
+
+    def module(self, path, kind=FILE, note=""):
+        self.modules.append((path, kind, note))
+        return len(self.modules) - 1
+
+    def function(self, name, module, kind=KIND_NATIVE, file="", line=0):
+        self.functions.append((name, module, kind, file, line))
+        return len(self.functions) - 1
+
+    def process(self, command):
+        self.processes.append(command)
+        return len(self.processes) - 1
+
+    def thread(self, process, ordinal, name=""):
+        self.threads.append((process, ordinal, name))
+        return len(self.threads) - 1
+
+    def part(self, name, label=""):
+        self.parts.append((name, label))
+        return len(self.parts) - 1
+
+    def root(self, thread, part, nodes):
+        """nodes: preorder (depth, function, inlined, self, calls[, old_self, old_calls])."""
+        self.roots.append((thread, part, nodes))
+
+    def line(self, function, file, line, own, old=0):
+        self.lines.append((function, file, line, own, old))
+
+    def source(self, file, text):
+        self.sources.append((file, text))
+
+    def encode(self):
+        out = bytearray()
+        body = self.encode_tables()
+        out += b"TFPG\x01"
+        put(out, [1 if self.diff else 0])
+        texts = [text.encode("utf-8", "surrogatepass") for text in self.strings]
+        put(out, [len(texts)])
+        put(out, [len(text) for text in texts])
+        out += b"".join(texts)
+        return bytes(out + body)
+
+    def encode_tables(self):
+        out, text = bytearray(), self.string
+        put(out, [len(self.meta)])
+        for key, value in self.meta:
+            put(out, [text(key), text(value)])
+        put_table(out, [(text(p), k, text(n)) for p, k, n in self.modules], 3)
+        put_table(out, [(text(n), m, k, text(f), line) for n, m, k, f, line in self.functions], 5)
+        put_table(out, [(text(c),) for c in self.processes], 1)
+        put_table(out, [(p, o, text(n)) for p, o, n in self.threads], 3)
+        put_table(out, [(text(n), text(label)) for n, label in self.parts], 2)
+        put_table(out, [(t, p, len(nodes)) for t, p, nodes in self.roots], 3)
+        self.put_nodes(out)
+        rows = [(f, text(file), line, own) for f, file, line, own, _ in sorted(self.lines)]
+        put_table(out, rows, 4)
+        if self.diff:
+            put(out, [row[4] for row in sorted(self.lines)])
+        put_table_rows = [(text(file), text(content)) for file, content in self.sources]
+        put(out, [len(put_table_rows)])
+        for row in put_table_rows:
+            put(out, row)
+        return out
+
+    def put_nodes(self, out):
+        columns = [bytearray() for _ in range(6 if self.diff else 4)]
+        for _, _, nodes in self.roots:
+            above = 0
+            for i, (depth, function, inlined, *counts) in enumerate(nodes):
+                put(columns[0], [above + 1 - depth if i else 0])
+                put(columns[1], [function * 2 + inlined])
+                for column, count in zip(columns[2:], counts):
+                    put(column, [count])
+                above = depth
+        for column in columns:
+            out += column
+
+    def page(self, build):
+        folder = pathlib.Path(build) / "src/viewer"
+        data = base64.b64encode(zlib.compress(self.encode(), 6))
+        return (folder / "page.head").read_bytes() + data + (folder / "page.tail").read_bytes()
+
+
+def put(out, numbers):
+    for number in numbers:
+        while number > 127:
+            out.append(number & 127 | 128)
+            number >>= 7
+        out.append(number)
+
+
+def put_table(out, rows, columns):
+    put(out, [len(rows)])
+    for i in range(columns):
+        put(out, [row[i] for row in rows])
+
+
+class Paths:
+    """A tree from folded paths; siblings in order of appearance."""
+
+    def __init__(self, recording):
+        self.recording = recording
+        self.root = {"frame": (recording.root_function, 0), "kids": {}, "counts": [0, 0, 0, 0]}
+
+    def add(self, frames, own, calls=1, old=0, old_calls=0):
+        """frames: function numbers, or (function, 1) for an inlined one."""
+        node = self.root
+        for frame in frames:
+            frame = frame if isinstance(frame, tuple) else (frame, 0)
+            node = node["kids"].setdefault(frame, {"frame": frame, "kids": {},
+                                                   "counts": [0, 0, 0, 0]})
+        for i, count in enumerate((own, calls, old, old_calls)):
+            node["counts"][i] += count
+        return self
+
+    def nodes(self):
+        rows, waiting = [], [(0, self.root)]
+        while waiting:
+            depth, node = waiting.pop()
+            counts = node["counts"] if self.recording.diff else node["counts"][:2]
+            rows.append((depth, *node["frame"], *counts))
+            waiting.extend((depth + 1, kid) for kid in reversed(list(node["kids"].values())))
+        return rows
