@@ -104,5 +104,6 @@ static int folded_write(const struct view *view, const struct export_options *op
 const struct export_format format_folded = {
     .name = "folded",
     .summary = "one line a call path: frame;frame;frame COUNT",
+    .long_paths = true,
     .write = folded_write,
 };
