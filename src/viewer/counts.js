@@ -41,10 +41,11 @@ export class Counts {
         return (BigInt(this.high[i]) << 32n) | BigInt(this.low[i]);
     }
 
-    head(size) {
+    /* The values from `from` to `to`, sharing memory with this column. */
+    slice(from, to) {
         const part = Object.create(Counts.prototype);
-        part.low = this.low.subarray(0, size);
-        part.high = this.high.subarray(0, size);
+        part.low = this.low.subarray(from, to);
+        part.high = this.high.subarray(from, to);
         return part;
     }
 

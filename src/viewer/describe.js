@@ -90,6 +90,8 @@ export function describeNode(model, tree, node) {
         const fate = fateOf(tree, node);
         if (fate)
             marks.push(fate === 'new' ? 'new frame' : 'vanished frame');
+        if (tree.inverted && tree.isTooSmall(node))
+            marks.push('too small to be followed to its callers here');
     }
     return { name: nameOfNode(model, tree, node), place: isWhole ? [] : placeOf(model, fn), marks,
              rows: (tree.oldTotal ? changeRows : plainRows)(model, tree, node) };

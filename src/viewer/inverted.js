@@ -7,12 +7,17 @@
  *
  * An item is a node of the forward tree whose cost is being followed upwards; `cursor` is where on
  * its path it has arrived. A node of the inverted tree owns a run of items; its children are those
- * items grouped by the caller they arrive at. An item that arrives at the root is done.
+ * items grouped by the caller they arrive at. An item that arrives at the root is done, and so are
+ * the items of a node too small to be seen.
  */
 import { Counts } from './counts.js';
 import { LaidOutTree } from './tree.js';
 
 const FIRST_CAPACITY = 1024;
+
+/* A frame with less than this part of the whole is not followed to its callers: it would be
+ * narrower than a hundredth of a pixel. The sandwich of its function follows it. */
+const SMALLEST_PART = 1 / 100000;
 
 function grown(column, size) {
     if (size <= column.length)
@@ -60,16 +65,20 @@ export class InvertedTree extends LaidOutTree {
         this.sumItems(0, 0, items.length);
     }
 
-    addNode(parent, frame) {
-        const node = this.count++;
+    /* Room for `more` nodes. */
+    makeRoom(more) {
+        const size = this.count + more;
         for (const name of ['parent', 'frame', 'weight', 'x'])
-            this[name] = grown(this[name], this.count);
-        this.first = grown(this.first, this.count + 1);
+            this[name] = grown(this[name], size);
+        this.first = grown(this.first, size + 1);
         for (const column of [this.total, this.calls, this.oldTotal, this.oldCalls])
-            growCounts(column, this.count);
-        this.parent[node] = parent;
-        this.frame[node] = frame;
-        return node;
+            growCounts(column, size);
+    }
+
+    addNode(parent, frame) {
+        this.parent[this.count] = parent;
+        this.frame[this.count] = frame;
+        return this.count++;
     }
 
     sumItems(node, from, to) {
@@ -87,6 +96,10 @@ export class InvertedTree extends LaidOutTree {
         this.weight[node] = weight;
     }
 
+    isTooSmall(node) {
+        return this.weight[node] < this.weight[0] * SMALLEST_PART;
+    }
+
     /* Makes levels until `depth` exists or time is up; says whether it exists. */
     reach(depth, deadline = Infinity) {
         while (depth >= this.depth && !this.complete && performance.now() < deadline)
@@ -100,6 +113,7 @@ export class InvertedTree extends LaidOutTree {
         const next = { items: new Uint32Array(this.items.length), start: [0], count: 0,
                        value: new Float64Array(this.items.length),
                        cursor: new Uint32Array(this.items.length) };
+        this.makeRoom(this.items.length);
         for (let node = from; node < to; node++) {
             this.first[node] = this.count;
             this.growNode(node, this.itemStart[node - from], this.itemStart[node - from + 1], next);
@@ -123,12 +137,29 @@ export class InvertedTree extends LaidOutTree {
         this.first[this.count] = this.count;
     }
 
+    /* Where item k arrives next; 0 or less when its path is at an end. */
+    above(k) {
+        return this.cursor ? this.tree.parent[this.cursor[k]] : this.items[k];
+    }
+
+    moveItem(k, above, next, at) {
+        next.items[at] = this.items[k];
+        next.value[at] = this.value[k];
+        next.cursor[at] = above;
+    }
+
     /* Groups the items of `node` by caller; the groups become its children, heaviest first. */
     growNode(node, from, to, next) {
-        const { tree, items, value, cursor, groupOf } = this;
+        if (this.isTooSmall(node))
+            return;
+        if (to - from === 1) {
+            this.growSingle(node, from, next);
+            return;
+        }
+        const { tree, value, groupOf } = this;
         const groups = [];
         for (let k = from; k < to; k++) {
-            const above = cursor ? tree.parent[cursor[k]] : items[k];
+            const above = this.above(k);
             if (above <= 0)
                 continue;
             const frame = tree.frame[above];
@@ -140,7 +171,8 @@ export class InvertedTree extends LaidOutTree {
             group.weight += value[k];
             group.size++;
         }
-        const placed = groups.slice().sort((a, b) => b.weight - a.weight || a.frame - b.frame);
+        const placed = groups.length < 2 ? groups
+            : groups.slice().sort((a, b) => b.weight - a.weight || a.frame - b.frame);
         for (const group of placed) {
             this.addNode(node, group.frame);
             group.at = next.count;
@@ -148,16 +180,22 @@ export class InvertedTree extends LaidOutTree {
             next.start.push(next.count);
         }
         for (let k = from; k < to; k++) {
-            const above = cursor ? tree.parent[cursor[k]] : items[k];
-            if (above <= 0)
-                continue;
-            const at = groups[groupOf[tree.frame[above]]].at++;
-            next.items[at] = items[k];
-            next.value[at] = value[k];
-            next.cursor[at] = above;
+            const above = this.above(k);
+            if (above > 0)
+                this.moveItem(k, above, next, groups[groupOf[tree.frame[above]]].at++);
         }
         for (const group of groups)
             groupOf[group.frame] = -1;
+    }
+
+    /* Most nodes far from the leaves have one item: no groups to make. */
+    growSingle(node, k, next) {
+        const above = this.above(k);
+        if (above <= 0)
+            return;
+        this.addNode(node, this.tree.frame[above]);
+        this.moveItem(k, above, next, next.count);
+        next.start.push(++next.count);
     }
 
     childRange(node) {

@@ -70,7 +70,7 @@ export class TreeBuilder {
 
     finish() {
         const { columns, count } = this;
-        const head = (column) => column && column.head(count);
+        const head = (column) => column && column.slice(0, count);
         return { count, parent: columns.parent.subarray(0, count),
                  frame: columns.frame.subarray(0, count), self: head(columns.self),
                  calls: head(columns.calls), oldSelf: head(columns.oldSelf),
@@ -78,9 +78,35 @@ export class TreeBuilder {
     }
 }
 
+/* The root, where just one is chosen that has anything; otherwise -1. */
+function onlyRoot(roots, chosen) {
+    let only = -1;
+    for (let r = 0; r < roots.count; r++) {
+        if (!chosen(r) || roots.first[r] === roots.first[r + 1])
+            continue;
+        if (only >= 0)
+            return -1;
+        only = r;
+    }
+    return only;
+}
+
+/* A single root's nodes are a tree as they are. */
+function cutRoot(nodes, from, to) {
+    const parent = nodes.parent.slice(from, to);
+    for (let i = 1; i < parent.length; i++)
+        parent[i] -= from;
+    const cut = (column) => column && column.slice(from, to);
+    return { count: to - from, parent, frame: nodes.frame.subarray(from, to), self: cut(nodes.self),
+             calls: cut(nodes.calls), oldSelf: cut(nodes.oldSelf), oldCalls: cut(nodes.oldCalls) };
+}
+
 /* One tree of the chosen roots' trees; `chosen(r)` says whether root r is in. */
 export function mergeRoots(recording, chosen) {
     const { roots, nodes } = recording;
+    const only = onlyRoot(roots, chosen);
+    if (only >= 0)
+        return cutRoot(nodes, roots.first[only], roots.first[only + 1]);
     const builder = new TreeBuilder(nodes.count, recording.diff, 0);
     const target = new Int32Array(nodes.count);
     for (let r = 0; r < roots.count; r++) {
