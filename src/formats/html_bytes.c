@@ -65,7 +65,7 @@ static void put_compressed(struct html_stream *stream, uint8_t *chunk, size_t co
     memcpy(stream->rest, joined + count, stream->rest_count);
 }
 
-static void compress(struct html_stream *stream, int flush)
+static void deflate_input(struct html_stream *stream, int flush)
 {
     uint8_t chunk[CHUNK_BYTES - 3];
 
@@ -96,7 +96,7 @@ void html_stream_write(struct html_stream *stream, const struct html_bytes *byte
             piece = 1u << 30;
         stream->deflate.next_in = bytes->bytes + written;
         stream->deflate.avail_in = (uInt)piece;
-        compress(stream, Z_NO_FLUSH);
+        deflate_input(stream, Z_NO_FLUSH);
         written += piece;
     }
 }
@@ -105,7 +105,7 @@ void html_stream_finish(struct html_stream *stream)
 {
     stream->deflate.next_in = NULL;
     stream->deflate.avail_in = 0;
-    compress(stream, Z_FINISH);
+    deflate_input(stream, Z_FINISH);
     deflateEnd(&stream->deflate);
     put_base64(stream->stream, stream->rest, stream->rest_count);
 }

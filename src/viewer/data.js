@@ -9,10 +9,10 @@
  *   modules    { path[], kind, note[] }              functions  { name[], module, kind, file[], line }
  *   processes  { command[] }   threads { process, ordinal, name[] }   parts { name[], label[] }
  *   roots      { thread, part, first }               nodes of root r: first[r] ... first[r + 1]
- *   nodes      { count, parent, frame, self, calls, oldSelf, oldCalls }
+ *   nodes      { count, parent, frame, self, calls, oldSelf, oldCalls, presence }
  *              in preorder; parent -1 for a root; frame = function * 2 + inlined;
- *              the old counts are null unless the page shows a difference
- *   lines      { function, file, line, self, oldSelf }, sorted by function
+ *              the last three are null unless the page shows a difference
+ *   lines      { function, file, line, self }, sorted by function
  *   sources    Map of file to text
  */
 import { Counts } from './counts.js';
@@ -142,7 +142,8 @@ function readNodes(reader, first, diff) {
     const calls = reader.counts(count);
     const oldSelf = diff ? reader.counts(count) : null;
     const oldCalls = diff ? reader.counts(count) : null;
-    return { count, parent, frame, self, calls, oldSelf, oldCalls };
+    const presence = diff ? Uint8Array.from(reader.numbers(count)) : null;
+    return { count, parent, frame, self, calls, oldSelf, oldCalls, presence };
 }
 
 function readRoots(reader) {
@@ -156,14 +157,13 @@ function readRoots(reader) {
     return { count, thread, part, first };
 }
 
-function readLines(reader, strings, diff) {
+function readLines(reader, strings) {
     const count = reader.number();
     const fn = reader.numbers(count);
     const file = reader.numbers(count);
     const line = reader.numbers(count);
     const self = reader.counts(count);
-    const oldSelf = diff ? reader.counts(count) : null;
-    return { count, function: fn, file: texts(strings, file), line, self, oldSelf };
+    return { count, function: fn, file: texts(strings, file), line, self };
 }
 
 function texts(strings, ids) {
@@ -200,7 +200,7 @@ export function parseRecording(bytes) {
     const parts = { count, name: textColumn(count), label: textColumn(count) };
     const roots = readRoots(reader);
     const nodes = readNodes(reader, roots.first, diff);
-    const lines = readLines(reader, strings, diff);
+    const lines = readLines(reader, strings);
     const sources = new Map();
     for (let left = reader.number(); left > 0; left--) {
         const file = strings[reader.number()];

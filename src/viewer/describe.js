@@ -70,13 +70,32 @@ function changeRows(model, tree, node) {
     return rows;
 }
 
+/* Bits of a frame's presence, as enum diff_presence has them. */
+const IN_BASE = 1, IN_NEW = 2, INLINED_IN_BASE = 4, CALLED_IN_BASE = 8, INLINED_IN_NEW = 16,
+    CALLED_IN_NEW = 32;
+
 /* "new" or "gone" for a frame that only one of the two recordings has. */
 export function fateOf(tree, node) {
     if (!tree.oldTotal || node === 0)
         return '';
-    const isNew = tree.oldTotal.isZero(node) && tree.oldCalls.isZero(node);
-    const isGone = tree.total.isZero(node) && tree.calls.isZero(node);
-    return isNew === isGone ? '' : isNew ? 'new' : 'gone';
+    const isOld = tree.presence ? tree.presence[node] & IN_BASE : !tree.oldTotal.isZero(node);
+    const isNew = tree.presence ? tree.presence[node] & IN_NEW : !tree.total.isZero(node);
+    if (isOld && isNew)
+        return '';
+    return isNew ? 'new' : 'gone';
+}
+
+/* A function that was inlined in one build and called in the other. */
+function inliningOf(tree, node) {
+    if (!tree.presence || node === 0)
+        return '';
+    const before = tree.presence[node] & (INLINED_IN_BASE | CALLED_IN_BASE);
+    const after = tree.presence[node] & (INLINED_IN_NEW | CALLED_IN_NEW);
+    if (before === CALLED_IN_BASE && after === INLINED_IN_NEW)
+        return 'now inlined';
+    if (before === INLINED_IN_BASE && after === CALLED_IN_NEW)
+        return 'no longer inlined';
+    return '';
 }
 
 export function describeNode(model, tree, node) {
@@ -90,6 +109,9 @@ export function describeNode(model, tree, node) {
         const fate = fateOf(tree, node);
         if (fate)
             marks.push(fate === 'new' ? 'new frame' : 'vanished frame');
+        const inlining = inliningOf(tree, node);
+        if (inlining)
+            marks.push(inlining);
         if (tree.inverted && tree.isTooSmall(node))
             marks.push('too small to be followed to its callers here');
     }

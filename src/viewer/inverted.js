@@ -49,8 +49,9 @@ export class InvertedTree extends LaidOutTree {
                 first: new Uint32Array(FIRST_CAPACITY), frame: new Uint32Array(FIRST_CAPACITY),
                 weight: new Float64Array(FIRST_CAPACITY), x: new Float64Array(FIRST_CAPACITY),
                 total: counts(true), calls: counts(true), oldTotal: counts(diff),
-                oldCalls: counts(diff), self: null, oldSelf: null });
+                oldCalls: counts(diff), self: null, oldSelf: null, presence: null });
         this.inverted = true;
+        this.whole = tree.whole;
         this.tree = tree;
         this.costs = costs;
         this.items = items;

@@ -7,19 +7,19 @@
 import { element, find } from './dom.js';
 
 export const ACTIONS = [
-    { id: 'zoom', key: 'z', text: 'Zoom to it', hint: 'fill the width with this frame',
+    { id: 'zoom', key: 'z', text: 'Zoom', hint: 'fill the width with this frame',
       needsNode: true },
     { id: 'focus', key: 'f', text: 'Focus', hint: 'keep only the paths through this function' },
     { id: 'hide', key: 'h', text: 'Hide', hint: 'leave out every path through this function' },
-    { id: 'merge', key: 'm', text: 'Merge into caller',
+    { id: 'merge', key: 'm', text: 'Merge',
       hint: 'its instructions go to its caller, its callees move up' },
-    { id: 'object', key: 'o', text: 'Merge its object', hint: 'merge all functions of its object' },
-    { id: 'fold', key: 'r', text: 'Fold its recursion',
+    { id: 'object', key: 'o', text: 'Merge object', hint: 'merge all functions of its object' },
+    { id: 'fold', key: 'r', text: 'Fold recursion',
       hint: 'calls of it below itself become one frame' },
-    { id: 'root', key: 't', text: 'Make it the root', hint: 'cut off everything above it' },
-    { id: 'sandwich', key: 's', text: 'Callers and callees', hint: 'show it in the sandwich' },
-    { id: 'source', key: 'l', text: 'Source lines', hint: 'show the lines of this function' },
-    { id: 'search', key: 'e', text: 'Search its name', hint: 'mark it everywhere' },
+    { id: 'root', key: 't', text: 'Re-root', hint: 'cut off everything above it' },
+    { id: 'sandwich', key: 's', text: 'Sandwich', hint: 'show it in the sandwich' },
+    { id: 'source', key: 'l', text: 'Source', hint: 'show the lines of this function' },
+    { id: 'search', key: 'e', text: 'Search', hint: 'mark it everywhere' },
 ];
 
 export class Menu {

@@ -6,7 +6,7 @@
  * little around them; without it, the numbers of the lines alone.
  */
 import { element } from './dom.js';
-import { formatChange, formatCount, formatShare } from './counts.js';
+import { formatCount, formatShare } from './counts.js';
 import { showable } from './names.js';
 
 const AROUND = 4; /* lines shown before and after */
@@ -58,10 +58,6 @@ function lineRow(model, number, index, source, whole) {
                         element('th', { scope: 'row' }, number === 0 ? '?' : String(number)),
                         element('td', { class: 'number' }, count),
                         element('td', { class: 'number' }, ran ? formatShare(share, 1) : ''));
-    if (lines.oldSelf) {
-        const change = ran ? lines.self.exact(index) - lines.oldSelf.exact(index) : null;
-        row.append(element('td', { class: 'number' }, ran ? formatChange(change) : ''));
-    }
     const text = source ? showable((source[number - 1] ?? '').replace(/\t/g, '    ')) : '';
     row.append(element('td', { class: 'code' }, text));
     row.style.setProperty('--bar', `${share * 100}%`);
@@ -71,10 +67,7 @@ function lineRow(model, number, index, source, whole) {
 function fileBlock(model, file, ran, whole) {
     const text = model.recording.sources.get(file);
     const source = text === undefined ? null : text.split(/\r\n|\n|\r/);
-    const heads = ['Line', model.unit[0].toUpperCase() + model.unit.slice(1), 'Share'];
-    if (model.diff)
-        heads.push('Change');
-    heads.push('Source');
+    const heads = ['Line', model.unit[0].toUpperCase() + model.unit.slice(1), 'Share', 'Source'];
     const body = element('tbody', {}, ...shownLines(ran, source).map((number) =>
         lineRow(model, number, ran.get(number), source, whole)));
     return element('section', { class: 'source-file' },

@@ -204,7 +204,7 @@ export class Toolbar {
         const tree = model.tree(state);
         const shares = model.keep('origins', tree, () => sumOrigins(model, tree));
         return ORIGINS.flatMap((origin, i) => {
-            if (shares[i] === 0)
+            if (shares[i] === null)
                 return [];
             const chip = element('li', {}, element('i', {}), `${origin.text} `,
                                  element('b', {}, formatShare(shares[i], tree.whole)));
@@ -222,10 +222,15 @@ export class Toolbar {
     }
 }
 
+/* null for an origin that does not occur. */
 function sumOrigins(model, tree) {
     const origins = originsOf(model.recording);
     const sums = new Counts(ORIGINS.length);
-    for (let i = 1; i < tree.count; i++)
-        sums.add(origins[tree.frame[i] >>> 1], tree.self, i);
-    return ORIGINS.map((_, i) => sums.number(i));
+    const occurs = new Uint8Array(ORIGINS.length);
+    for (let i = 1; i < tree.count; i++) {
+        const origin = origins[tree.frame[i] >>> 1];
+        occurs[origin] = 1;
+        sums.add(origin, tree.self, i);
+    }
+    return ORIGINS.map((_, i) => (occurs[i] ? sums.number(i) : null));
 }

@@ -2,7 +2,7 @@
  * tree.js: trees as columns, and the layout that the graphs draw.
  *
  * A plain tree is columns with parents first: { count, parent, frame, self, calls, oldSelf,
- * oldCalls }. Node 0 is the root. Two siblings never have the same frame: TreeBuilder finds the
+ * oldCalls, presence }, the last three for a difference. Node 0 is the root. Two siblings never have the same frame: TreeBuilder finds the
  * child by hash and adds to it.
  *
  * A laid-out tree has the same columns, plus totals, in the order in which it is drawn: level by
@@ -22,7 +22,8 @@ const EMPTY = -1;
 function emptyColumns(size, diff) {
     return { parent: new Int32Array(size), frame: new Uint32Array(size), self: new Counts(size),
              calls: new Counts(size), oldSelf: diff ? new Counts(size) : null,
-             oldCalls: diff ? new Counts(size) : null };
+             oldCalls: diff ? new Counts(size) : null,
+             presence: diff ? new Uint8Array(size) : null };
 }
 
 export class TreeBuilder {
@@ -64,8 +65,10 @@ export class TreeBuilder {
 
     addCalls(node, from, i) {
         this.columns.calls.add(node, from.calls, i);
-        if (from.oldCalls)
-            this.columns.oldCalls.add(node, from.oldCalls, i);
+        if (!from.oldCalls)
+            return;
+        this.columns.oldCalls.add(node, from.oldCalls, i);
+        this.columns.presence[node] |= from.presence[i];
     }
 
     finish() {
@@ -74,7 +77,8 @@ export class TreeBuilder {
         return { count, parent: columns.parent.subarray(0, count),
                  frame: columns.frame.subarray(0, count), self: head(columns.self),
                  calls: head(columns.calls), oldSelf: head(columns.oldSelf),
-                 oldCalls: head(columns.oldCalls) };
+                 oldCalls: head(columns.oldCalls),
+                 presence: columns.presence && columns.presence.subarray(0, count) };
     }
 }
 
@@ -98,7 +102,8 @@ function cutRoot(nodes, from, to) {
         parent[i] -= from;
     const cut = (column) => column && column.slice(from, to);
     return { count: to - from, parent, frame: nodes.frame.subarray(from, to), self: cut(nodes.self),
-             calls: cut(nodes.calls), oldSelf: cut(nodes.oldSelf), oldCalls: cut(nodes.oldCalls) };
+             calls: cut(nodes.calls), oldSelf: cut(nodes.oldSelf), oldCalls: cut(nodes.oldCalls),
+             presence: cut(nodes.presence) };
 }
 
 /* One tree of the chosen roots' trees; `chosen(r)` says whether root r is in. */
@@ -236,6 +241,8 @@ export function layOut(tree, width) {
     return new LaidOutTree({ count, parent, first, levels, frame, weight, x, self, oldSelf,
                              calls: reorderCounts(tree.calls, order),
                              oldCalls: reorderCounts(tree.oldCalls, order),
+                             presence: tree.presence && Uint8Array.from(order, (i) =>
+                                 tree.presence[i]),
                              total: inclusive(parent, self),
                              oldTotal: oldSelf && inclusive(parent, oldSelf) });
 }

@@ -51,11 +51,11 @@ class Recording:
         return len(self.parts) - 1
 
     def root(self, thread, part, nodes):
-        """nodes: preorder (depth, function, inlined, self, calls[, old_self, old_calls])."""
+        """nodes: preorder (depth, function, inlined, self, calls[, old_self, old_calls, presence])."""
         self.roots.append((thread, part, nodes))
 
-    def line(self, function, file, line, own, old=0):
-        self.lines.append((function, file, line, own, old))
+    def line(self, function, file, line, own):
+        self.lines.append((function, file, line, own))
 
     def source(self, file, text):
         self.sources.append((file, text))
@@ -83,18 +83,14 @@ class Recording:
         put_table(out, [(text(n), text(label)) for n, label in self.parts], 2)
         put_table(out, [(t, p, len(nodes)) for t, p, nodes in self.roots], 3)
         self.put_nodes(out)
-        rows = [(f, text(file), line, own) for f, file, line, own, _ in sorted(self.lines)]
-        put_table(out, rows, 4)
-        if self.diff:
-            put(out, [row[4] for row in sorted(self.lines)])
-        put_table_rows = [(text(file), text(content)) for file, content in self.sources]
-        put(out, [len(put_table_rows)])
-        for row in put_table_rows:
-            put(out, row)
+        put_table(out, [(f, text(file), line, own) for f, file, line, own in sorted(self.lines)], 4)
+        put(out, [len(self.sources)])
+        for file, content in self.sources:
+            put(out, [text(file), text(content)])
         return out
 
     def put_nodes(self, out):
-        columns = [bytearray() for _ in range(6 if self.diff else 4)]
+        columns = [bytearray() for _ in range(7 if self.diff else 4)]
         for _, _, nodes in self.roots:
             above = 0
             for i, (depth, function, inlined, *counts) in enumerate(nodes):
@@ -126,6 +122,27 @@ def put_table(out, rows, columns):
         put(out, [row[i] for row in rows])
 
 
+IN_BASE, IN_NEW, INLINED_IN_BASE, CALLED_IN_BASE, INLINED_IN_NEW, CALLED_IN_NEW = (
+    1 << i for i in range(6))
+
+
+def presence(node):
+    """enum diff_presence: in a recording is what counts there, itself or below."""
+    if "presence" in node:
+        return node["presence"]
+    own, calls, old, old_calls = node["counts"]
+    below = 0
+    for kid in node["kids"].values():
+        below |= presence(kid)
+    is_inlined = node["frame"][1]
+    bits = 0
+    if old or old_calls or below & IN_BASE:
+        bits |= IN_BASE | (INLINED_IN_BASE if is_inlined else CALLED_IN_BASE)
+    if own or calls or below & IN_NEW:
+        bits |= IN_NEW | (INLINED_IN_NEW if is_inlined else CALLED_IN_NEW)
+    return bits
+
+
 class Paths:
     """A tree from folded paths; siblings in order of appearance."""
 
@@ -133,7 +150,7 @@ class Paths:
         self.recording = recording
         self.root = {"frame": (recording.root_function, 0), "kids": {}, "counts": [0, 0, 0, 0]}
 
-    def add(self, frames, own, calls=1, old=0, old_calls=0):
+    def add(self, frames, own, calls=1, old=0, old_calls=0, bits=None):
         """frames: function numbers, or (function, 1) for an inlined one."""
         node = self.root
         for frame in frames:
@@ -142,13 +159,15 @@ class Paths:
                                                    "counts": [0, 0, 0, 0]})
         for i, count in enumerate((own, calls, old, old_calls)):
             node["counts"][i] += count
+        if bits is not None:
+            node["presence"] = bits
         return self
 
     def nodes(self):
         rows, waiting = [], [(0, self.root)]
         while waiting:
             depth, node = waiting.pop()
-            counts = node["counts"] if self.recording.diff else node["counts"][:2]
+            counts = node["counts"] + [presence(node)] if self.recording.diff else node["counts"][:2]
             rows.append((depth, *node["frame"], *counts))
             waiting.extend((depth + 1, kid) for kid in reversed(list(node["kids"].values())))
         return rows

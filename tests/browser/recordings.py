@@ -1,7 +1,7 @@
 """The recordings that the page's tests open; each small one has numbers one can add in one's head."""
 import random
-from pagedata import (FILE, JIT, KIND_JIT, KIND_MARKER, KIND_PYTHON, MARKER, PYTHON, Paths,
-                      Recording)
+from pagedata import (CALLED_IN_BASE, IN_BASE, IN_NEW, INLINED_IN_NEW, JIT, KIND_JIT, KIND_MARKER,
+                      KIND_PYTHON, MARKER, PYTHON, Paths, Recording)
 
 
 def app():
@@ -103,10 +103,11 @@ def hostile():
 
 
 def diff():
-    """Two builds: parse got slower, render faster, cache is new, legacy is gone, log the same."""
+    """Two builds: parse got slower, render faster, cache is new, legacy is gone, log the same,
+    and format, in log, is inlined now."""
     r = Recording("app: before → after", diff=True)
     exe = r.module("/home/user/app/app")
-    names = ["main", "parse", "lex", "render", "cache", "legacy", "log"]
+    names = ["main", "parse", "lex", "render", "cache", "legacy", "log", "format"]
     f = {name: r.function(name, exe) for name in names}
     r.names = f
     tree = Paths(r)
@@ -118,6 +119,8 @@ def diff():
     tree.add([main, f["cache"]], 150, 5, 0, 0)
     tree.add([main, f["legacy"]], 0, 0, 80, 4)
     tree.add([main, f["log"]], 70, 7, 70, 7)
+    tree.add([main, f["log"], (f["format"], 1)], 30, 0, 30, 7,
+             bits=IN_BASE | IN_NEW | CALLED_IN_BASE | INLINED_IN_NEW)
     r.root(r.thread(r.process("app"), 1), r.part(""), tree.nodes())
     return r
 
