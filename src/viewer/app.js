@@ -188,12 +188,15 @@ export class App {
         if (isButton && (event.key === 'Enter' || event.key === ' '))
             return;
         const views = Object.keys(this.views);
-        const action = ACTIONS.find((candidate) => candidate.key === event.key);
+        const action = event.shiftKey ? undefined
+            : ACTIONS.find((candidate) => candidate.key === event.key);
         const key = KEYS.find((candidate) => candidate.keys.includes(event.key));
         if (/^[1-9]$/.test(event.key) && views[event.key - 1])
             this.change({ view: views[event.key - 1] });
         else if (event.key === 'ContextMenu' || (event.key === 'F10' && event.shiftKey))
             this.openMenuAtChosen();
+        else if (event.key.startsWith('Arrow') && event.target === document.body)
+            this.view.focus();
         else if (action)
             this.act(action.id);
         else if (key)

@@ -65,6 +65,12 @@ export function hashText(text) {
     return (hash ^ (hash >>> 15)) >>> 0;
 }
 
+/* A little lighter or darker, so that neighbours of one origin can be told apart. */
+function shade(colour, shift) {
+    const channels = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) + shift);
+    return `rgb(${channels.map((value) => Math.max(0, Math.min(255, value))).join(' ')})`;
+}
+
 function objectColour(text, dark) {
     const hash = hashText(text);
     const hue = hash % 24 * 15;
@@ -112,6 +118,8 @@ export class Palette {
             return objectColour(baseName(modules.path[functions.module[fn]] ?? ''), this.dark);
         if (this.way === 'name')
             return nameColour(functions.name[fn], this.dark);
-        return ORIGINS[this.origins[fn]][this.dark ? 'dark' : 'light'];
+        const origin = ORIGINS[this.origins[fn]];
+        const shift = hashText(functions.name[fn]) % 5 * 5 - 10;
+        return shade(this.dark ? origin.dark : origin.light, shift);
     }
 }
