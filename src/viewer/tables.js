@@ -76,8 +76,8 @@ function changeSizes(sums, before, after, functions) {
 export function sortFunctions(model, sums, functions, sort, ascending) {
     const byName = (a, b) => compareTexts(model.names[a], model.names[b]) || a - b;
     const orders = {
-        name: (a, b) => -byName(a, b),
-        module: (a, b) => compareTexts(model.moduleName(b), model.moduleName(a)),
+        name: byName,
+        module: (a, b) => compareTexts(model.moduleName(a), model.moduleName(b)),
     };
     let compare = orders[sort];
     if (sort === 'selfChange' || sort === 'totalChange') {

@@ -136,6 +136,18 @@ def deep(depth=100_000):
     return r
 
 
+def crowd():
+    """One wide frame and five thousand that are too narrow to draw."""
+    r = Recording("crowd")
+    exe = r.module("/bin/crowd")
+    main = r.function("main", exe)
+    tree = Paths(r).add([main, r.function("wide", exe)], 300_000)
+    for i in range(5000):
+        tree.add([main, r.function(f"narrow_{i}", exe)], 1)
+    r.root(r.thread(r.process("crowd"), 1), r.part(""), tree.nodes())
+    return r
+
+
 def million(contexts=1_000_000, functions=20_000, seed=1):
     """A large program: random trees with names as long as C++ has them."""
     chance = random.Random(seed)
@@ -165,7 +177,7 @@ def million(contexts=1_000_000, functions=20_000, seed=1):
 
 
 ALL = {"app": app, "huge": huge, "hostile": hostile, "diff": diff, "deep": deep,
-       "million": million}
+       "crowd": crowd, "million": million}
 
 if __name__ == "__main__":
     import sys
