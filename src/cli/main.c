@@ -15,6 +15,8 @@ static const struct command commands[] = {
     {"diff", "what changed between two profiles, exactly; a verdict for CI", command_diff},
     {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
     {"import", "make a profile of another profiler's data", command_import},
+    {"merge", "make one profile of several", command_merge},
+    {"symbolize", "look up names for a profile recorded with --raw", command_symbolize},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -14,7 +14,7 @@ int64_t diff_change(uint64_t base, uint64_t new)
 
 const char *diff_percent(char *text, uint64_t base, uint64_t new)
 {
-    if (base == 0 || new == 0)
+    if (base == new || base == 0 || new == 0)
         strcpy(text, base == new ? "" : base == 0 ? "new" : "gone");
     else
         snprintf(text, 16, "%+.2f%%", 100.0 * ((double)new - (double)base) / (double)base);

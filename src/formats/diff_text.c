@@ -165,6 +165,8 @@ static int markdown_write(const struct diff *diff, const struct diff_options *op
         fputs("\n| function | base | new | change | |\n|---|--:|--:|--:|--:|\n", stream);
     for (size_t i = 0; i < rows.count && i < options->limit; i++) {
         const struct diff_row *row = &rows.rows[i];
+        if (row->base == row->new)
+            break; /* from here on only what they call changed */
         fputs("| ", stream);
         write_cell(diff->tree->frames[row->index].name, stream);
         fprintf(stream, " | %s | %s | %s | %s |\n", text_grouped(base, row->base),
@@ -172,8 +174,6 @@ static int markdown_write(const struct diff *diff, const struct diff_options *op
                 text_grouped_signed(change, diff_change(row->base, row->new), true),
                 diff_percent(percent, row->base, row->new));
     }
-    if (rows.count > options->limit)
-        fprintf(stream, "\n%zu more functions changed.\n", rows.count - options->limit);
     free(rows.rows);
     free(functions);
     return OK;

@@ -55,6 +55,9 @@ struct import_format {
                 struct error *error);
 };
 
+extern const struct import_format import_callgrind;
 extern const struct import_format import_folded;
+extern const struct import_format import_perf;
+extern const struct import_format import_pprof;
 
 #endif

@@ -13,15 +13,70 @@ struct overlay {
     struct profile *keys; /* numbers the identities of frames */
     struct map frame_of;  /* identity -> frame of the tree */
     size_t column_capacity;
+    char *old_name, *new_name; /* a file that was renamed; NULL: none was */
 };
 
-/* Name and file name of the object. Threads are matched by their ordinals' text. */
+/* What an object is known by: its file name, without the version of a shared library. */
+static char *object_identity(const char *object)
+{
+    const char *slash = strrchr(object, '/');
+    char *identity = memory_duplicate_string(slash ? slash + 1 : object);
+    char *version = strstr(identity, ".so.");
+
+    if (version)
+        version[strlen(".so")] = 0;
+    return identity;
+}
+
+static uint8_t *frames_used(const struct view *view)
+{
+    uint8_t *used = memory_allocate_zeroed(view->frame_count, 1);
+
+    for (size_t i = 0; i < view->node_count; i++)
+        used[view->frame[i]] = 1;
+    return used;
+}
+
+/* The only file of `view` that `other` does not have, to be freed; NULL: none, or several. */
+static char *only_file_missing_in(const struct view *view, const struct view *other)
+{
+    struct profile *known = profile_new(); /* strings with a number of `other` come first */
+    char *only = NULL;
+    bool several = false;
+
+    for (int pass = 0; pass < 2; pass++) {
+        const struct view *at = pass ? view : other;
+        size_t known_count = known->string_count;
+        uint8_t *used = frames_used(at);
+        for (size_t i = 0; i < at->frame_count; i++) {
+            const struct view_frame *frame = &at->frames[i];
+            if (!used[i] || frame->module_kind != MODULE_FILE || !*frame->object)
+                continue;
+            char *identity = object_identity(frame->object);
+            bool missing = profile_intern(known, identity) >= known_count;
+            if (pass && missing && only && strcmp(only, identity))
+                several = true;
+            if (pass && missing && !only)
+                only = memory_duplicate_string(identity);
+            free(identity);
+        }
+        free(used);
+    }
+    profile_free(known);
+    if (several) {
+        free(only);
+        only = NULL;
+    }
+    return only;
+}
+
 static uint32_t tree_frame(struct overlay *overlay, const struct view_frame *frame)
 {
     struct view *tree = overlay->diff->tree;
-    const char *slash = strrchr(frame->object, '/');
+    char *object = object_identity(frame->object);
+    bool renamed = overlay->old_name && overlay->new_name && !strcmp(object, overlay->old_name);
     char *identity =
-        memory_format("%d\n%s\n%s", frame->kind, slash ? slash + 1 : frame->object, frame->name);
+        memory_format("%d\n%s\n%s", frame->kind, renamed ? overlay->new_name : object, frame->name);
     uint32_t *place = map_place(&overlay->frame_of, profile_intern(overlay->keys, identity));
 
     if (*place == MAP_ABSENT) {
@@ -32,6 +87,7 @@ static uint32_t tree_frame(struct overlay *overlay, const struct view_frame *fra
         *place = (uint32_t)tree->frame_count - 1;
     }
     free(identity);
+    free(object);
     return *place;
 }
 
@@ -114,6 +170,8 @@ struct diff *diff_make(const struct view *base, const struct view *new)
     struct diff *diff = memory_allocate_zeroed(1, sizeof *diff);
     struct overlay overlay = {.diff = diff, .keys = profile_new()};
 
+    overlay.old_name = only_file_missing_in(base, new);
+    overlay.new_name = only_file_missing_in(new, base);
     diff->tree = view_new_like(new);
     diff->tree->frame_count = 0; /* it gets the frames of both */
     view_builder_start(&overlay.builder, diff->tree, new->node_count);
@@ -127,6 +185,8 @@ struct diff *diff_make(const struct view *base, const struct view *new)
     view_builder_finish(&overlay.builder);
     profile_free(overlay.keys);
     map_free(&overlay.frame_of);
+    free(overlay.old_name);
+    free(overlay.new_name);
     return diff;
 }
 

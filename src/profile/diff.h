@@ -2,7 +2,9 @@
  * diff.h: two views laid over one another: the union tree, each node with its cost in both.
  *
  * Functions are matched by name and by the file name of their object, so that a rebuild at other
- * addresses or in another folder compares. Whether a frame is inlined is no part of its identity:
+ * addresses or in another folder compares. Versions of shared libraries do not count; and where
+ * each profile has just one file that the other has not, they are taken for one that was renamed
+ * (app-1.0 and app-1.1). Whether a frame is inlined is no part of its identity:
  * a function that was inlined in one build and called in the other is one node, labelled as such,
  * and not a path that vanished beside a path that is new.
  *
