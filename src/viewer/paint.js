@@ -16,7 +16,7 @@ const NARROWEST_TEXT = 18;
 export const theme = {
     read() {
         const style = getComputedStyle(document.documentElement);
-        for (const name of ['paper', 'ink', 'quiet', 'merged', 'match', 'match-ink', 'faded',
+        for (const name of ['paper', 'ink', 'soft', 'quiet', 'merged', 'match', 'match-ink', 'faded',
                             'accent', 'scheme'])
             this[name] = style.getPropertyValue(`--${name}`).trim();
         this.dark = this.scheme === 'dark';
@@ -114,8 +114,8 @@ function paintFrame(context, graph, box, width) {
     if (frame.fate === 'gone') {
         context.fillStyle = stripes(context, theme.quiet, 7, -1);
         context.fillRect(box.left, box.top, width, ROW - 1);
-    } else if (frame.fate === 'new' && width > 4) {
-        context.strokeStyle = theme.ink;
+    } else if (frame.fate === 'new' && width > 10) {
+        context.strokeStyle = theme.soft;
         context.lineWidth = 1;
         context.strokeRect(box.left + 1.5, box.top + 1.5, width - 3, ROW - 4);
     }

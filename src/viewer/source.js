@@ -86,6 +86,10 @@ export function sourceOf(model, fn, isPartial) {
     if (fn < 0)
         return [element('p', { class: 'hint' },
                         'Choose a function in another view: its lines are shown here.')];
+    if (model.diff)
+        return [element('p', { class: 'hint' },
+                        'Lines of two builds cannot be matched: make a page of each recording ' +
+                        'with trueflame view to see them.')];
     const files = linesOf(model.recording, fn);
     const made = [element('h2', {}, model.names[fn].slice(0, 1000))];
     if (files.size === 0) {

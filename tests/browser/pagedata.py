@@ -108,6 +108,85 @@ class Recording:
         return (folder / "page.head").read_bytes() + data + (folder / "page.tail").read_bytes()
 
 
+class Decoded:
+    """The data of a page, read back; an error in its bytes is an assertion."""
+
+    def __init__(self, html):
+        start = html.index(b'id="recording">') + len(b'id="recording">')
+        data = html[start:html.index(b"</script>", start)]
+        self.bytes, self.at = zlib.decompress(base64.b64decode(data, validate=True)), 5
+        assert self.bytes[:5] == b"TFPG\x01"
+        self.diff = self.number() == 1
+        lengths = self.numbers(self.number())
+        self.strings = [self.take(length).decode() for length in lengths]
+        self.meta = dict(self.pairs())
+        self.modules = self.table("tnt")
+        self.functions = self.table("tnntn")
+        self.processes = self.table("t")
+        self.threads = self.table("nnt")
+        self.parts = self.table("tt")
+        self.roots = self.table("nnn")
+        size = sum(nodes for _, _, nodes in self.roots)
+        self.nodes = [self.numbers(size) for _ in range(7 if self.diff else 4)]
+        self.lines = self.table("ntnn")
+        self.sources = dict(self.pairs())
+        assert self.at == len(self.bytes)
+
+    def take(self, length):
+        self.at += length
+        assert self.at <= len(self.bytes)
+        return self.bytes[self.at - length:self.at]
+
+    def number(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def numbers(self, count):
+        return [self.number() for _ in range(count)]
+
+    def pairs(self):
+        return [(self.strings[self.number()], self.strings[self.number()])
+                for _ in range(self.number())]
+
+    def table(self, kinds):
+        count = self.number()
+        columns = [self.numbers(count) for _ in kinds]
+        for i, kind in enumerate(kinds):
+            if kind == "t":
+                columns[i] = [self.strings[text] for text in columns[i]]
+        return list(zip(*columns))
+
+    def paths(self, root):
+        """Path (names, root first, inlined ones marked) to [self, calls, ...] of one root."""
+        first = sum(nodes for _, _, nodes in self.roots[:root])
+        climb, frame, *counts = self.nodes
+        path, found = [], {}
+        for i in range(first, first + self.roots[root][2]):
+            if i > first:
+                del path[len(path) - climb[i]:]
+                name = self.functions[frame[i] >> 1][0]
+                path.append(name + ("_[i]" if frame[i] & 1 else ""))
+            found.setdefault(tuple(path), [0] * len(counts))
+            found[tuple(path)] = [a + column[i] for a, column in
+                                  zip(found[tuple(path)], counts)]
+        return found
+
+    def folded(self, roots=None):
+        """All (or the given) roots merged, as `export -f folded --annotate` writes them."""
+        lines = {}
+        for root in range(len(self.roots)) if roots is None else roots:
+            for path, counts in self.paths(root).items():
+                if counts[0]:
+                    text = ";".join(path)
+                    lines[text] = lines.get(text, 0) + counts[0]
+        return lines
+
+
 def put(out, numbers):
     for number in numbers:
         while number > 127:
