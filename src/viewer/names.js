@@ -32,7 +32,7 @@ function withoutBrackets(name, open, close) {
 
 /*
  * The name, then shorter and shorter ways to write it, for boxes in which the whole does not fit:
- * without parameters, without template arguments, without the scope it is in.
+ * without the compiler's remarks, without parameters, without template arguments, without the scope it is in.
  */
 export function shorterForms(name) {
     const forms = [name];
@@ -43,7 +43,8 @@ export function shorterForms(name) {
     };
     if (name.length > 2000 || name[0] === '(' || name[0] === '<' || name.includes('operator'))
         return forms;
-    add(withoutBrackets(name, '(', ')').replace(/ const$/, ''));
+    add(name.replace(/ \[clone [^\]]*\]/g, '').replace(/\[abi:[^\]]*\]/g, ''));
+    add(withoutBrackets(forms[forms.length - 1], '(', ')').replace(/ const$/, ''));
     add(withoutBrackets(forms[forms.length - 1], '<', '>'));
     const last = forms[forms.length - 1];
     if (last.startsWith('py::'))

@@ -12,8 +12,9 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", HERE.parent.parent / "build")).resolve()
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 import recordings  # noqa: E402
+import support  # noqa: E402
 
 MADE_HERE = ["app", "crowd", "deep", "diff", "hostile", "huge"]
 
@@ -40,12 +41,36 @@ def make_pages():
     folder.mkdir(exist_ok=True)
     for name in MADE_HERE:
         (folder / f"{name}.html").write_bytes(recordings.ALL[name]().page(BUILD))
+    made = folder / "made"
+    made.mkdir(exist_ok=True)
+    old = support.recorded(made, name="program", arguments=["10"])
+    new = support.recorded(made, name="program-slower", arguments=["200"])
+    support.run("view", old, "--embed-source", "-o", folder / "program.html")
+    support.run("diff", old, new, "-f", "html", "-o", folder / "program-diff.html")
+    for name, arguments in (("program", ["report", old]), ("program-diff", ["diff", old, new])):
+        options = ["--json"] if name == "program" else ["-f", "json"]
+        (folder / f"{name}.json").write_text(
+            support.run(*arguments, *options, "--limit=100000").stdout)
+
+
+@functools.lru_cache(maxsize=None)
+def make_examples():
+    """The pages of `make demo`, made anew when the program or an example is newer."""
+    sources = [BUILD / "trueflame", *HERE.glob("../../examples/**/*.*")]
+    made = BUILD / "demo/primes.html"
+    if not made.exists() or made.stat().st_mtime < max(file.stat().st_mtime for file in sources):
+        subprocess.run([HERE.parent.parent / "examples/demo.sh"], check=True, timeout=500,
+                       env={**os.environ, "TRUEFLAME_BUILD": str(BUILD)}, capture_output=True)
+    for page in (BUILD / "demo").glob("*.html"):
+        shutil.copy(page, BUILD / "browser" / f"example-{page.name}")
 
 
 @functools.lru_cache(maxsize=None)
 def results(file):
     """Test name to whether it passed, and all that was printed."""
     make_pages()
+    if file == "examples.test.mjs":
+        make_examples()
     done = subprocess.run(["node", "--test", "--test-reporter=tap", file], cwd=HERE, text=True,
                           env={**os.environ, "TRUEFLAME_BUILD": str(BUILD)},
                           capture_output=True, timeout=600, check=False)

@@ -123,6 +123,38 @@ def test_threads_are_kept_apart(threads):
     assert not any("first" in path for path in page.folded(second))
 
 
+PARTS = r"""
+#include "trueflame/trueflame.h"
+static volatile unsigned long sink;
+__attribute__((noinline)) void spin(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i; }
+__attribute__((noinline)) void warm(void) { spin(100); }
+__attribute__((noinline)) void real(void) { spin(5000); }
+int main(void)
+{
+    warm();
+    TRUEFLAME_DUMP("warm-up");
+    real();
+    TRUEFLAME_DUMP("measured");
+    spin(10);
+    return 0;
+}
+"""
+
+
+def test_parts_are_kept_apart(tmp_path):
+    include = HERE.parent.parent / "include"
+    path = support.recorded(tmp_path, name="parts", source=PARTS,
+                            flags=("-O2", "-g", f"-I{include}"))
+    page = page_of(path)
+    assert [name for name, _ in page.parts] == ["warm-up", "measured", ""]
+    for root, (_, part, _) in enumerate(page.roots):
+        name = page.parts[part][0]
+        assert page.folded([root]) == folded(path, f"--part={name}")
+    assert page.folded() == folded(path)
+    measured = page_of(path, "--part=measured")
+    assert measured.folded() == folded(path, "--part=measured")
+
+
 def test_difference_has_both_sides(tmp_path):
     base = support.imported(tmp_path, "main 10\nmain;a 20\nmain;b;a 5\nmain;gone 7\n", "base")
     new = support.imported(tmp_path, "main 10\nmain;a 25\nmain;b;a 5\nmain;fresh 9\n", "new")
