@@ -10,19 +10,20 @@ cd "$build/demo"
 trueflame() { "$build/trueflame" "$@"; }
 
 echo "== a C++ program"
-g++ -O2 -g -o index "$examples/cpp/index.cpp" -lz
+cp "$examples/cpp/index.cpp" "$examples/python/life.py" "$examples/diff/primes.c" .
+here="-ffile-prefix-map=$PWD=." # so that pages name the sources as this folder does
+g++ -O2 -g "$here" -o index index.cpp -lz
 trueflame record -o index.flame -- ./index
 trueflame view index.flame --embed-source --open=no
 
 echo "== a Python program"
-cp "$examples/python/life.py" .
 trueflame record -o life.flame -- /usr/bin/python3 life.py
 trueflame view life.flame --embed-source --open=no
 
 echo "== the difference of two builds"
-gcc -O2 -g -o primes "$examples/diff/primes.c"
+gcc -O2 -g "$here" -o primes primes.c
 trueflame record -o before.flame -- ./primes
-gcc -O2 -g -DSIEVE -o primes "$examples/diff/primes.c"
+gcc -O2 -g -DSIEVE "$here" -o primes primes.c
 trueflame record -o after.flame -- ./primes
 trueflame diff before.flame after.flame -f html -o primes.html
 

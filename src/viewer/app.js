@@ -44,6 +44,7 @@ export class App {
         this.model = new Model(recording);
         this.hasInlined = recording.nodes.frame.some((frame) => (frame & 1) === 1);
         theme.read();
+        this.addressTimer = 0; /* 0: the address says what is seen */
         this.state = this.readAddress();
         this.views = makeViews(this);
         this.details = new Details(this.model, (id) => this.act(id));
@@ -86,7 +87,7 @@ export class App {
     }
 
     writeAddress(replace) {
-        clearTimeout(this.addressTimer);
+        this.forgetAddress();
         const fragment = encodeState(this.state);
         const address = fragment === '' ? location.pathname + location.search : `#${fragment}`;
         if (`#${fragment}` === (location.hash || '#'))
@@ -95,8 +96,15 @@ export class App {
             history.pushState(null, '', address);
             return;
         }
-        this.addressTimer = setTimeout(() => history.replaceState(null, '', address),
-                                       ADDRESS_DELAY_MS);
+        this.addressTimer = setTimeout(() => {
+            this.addressTimer = 0;
+            history.replaceState(null, '', address);
+        }, ADDRESS_DELAY_MS);
+    }
+
+    forgetAddress() {
+        clearTimeout(this.addressTimer);
+        this.addressTimer = 0;
     }
 
     show() {
@@ -140,8 +148,9 @@ export class App {
         const { meta, modules } = this.model.recording;
         const facts = [...meta].filter(([key]) => key !== 'title' && key !== 'unit');
         for (let i = 0; i < modules.count; i++) {
-            if (modules.note[i])
-                facts.push([modules.path[i], modules.note[i]]);
+            if (modules.path[i])
+                facts.push(['object', [modules.path[i], modules.note[i]].filter(Boolean)
+                    .join(': ')]);
         }
         find('about-facts').replaceChildren(...facts.flatMap(([key, value]) =>
             [element('dt', {}, showable(key)), element('dd', {}, showable(value))]));
@@ -166,7 +175,7 @@ export class App {
     arrive() {
         if (`#${encodeState(this.state)}` === (location.hash || '#'))
             return;
-        clearTimeout(this.addressTimer);
+        this.forgetAddress();
         this.state = this.readAddress();
         this.show();
     }

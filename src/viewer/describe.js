@@ -6,7 +6,7 @@
  */
 import { formatChange, formatCount, formatRelativeChange, formatShare } from './counts.js';
 import { ORIGINS, originsOf } from './colour.js';
-import { showable } from './names.js';
+import { baseName, showable } from './names.js';
 
 export function nameOfNode(model, tree, node) {
     if (node === 0 && !tree.ofFunction)
@@ -17,14 +17,12 @@ export function nameOfNode(model, tree, node) {
 /* Where the function is: object, source line, and why there is no better name. */
 export function placeOf(model, fn) {
     const { functions, modules } = model.recording;
-    const parts = [showable(modules.path[functions.module[fn]] ?? '')];
-    if (functions.file[fn])
-        parts.push(showable(functions.file[fn]) +
-                   (functions.line[fn] ? `:${functions.line[fn]}` : ''));
-    const note = modules.note[functions.module[fn]];
-    if (note)
-        parts.push(showable(note));
-    return parts.filter((part) => part !== '');
+    const path = showable(modules.path[functions.module[fn]] ?? '');
+    const file = showable(functions.file[fn]);
+    const line = functions.line[fn] ? `:${functions.line[fn]}` : '';
+    const note = showable(modules.note[functions.module[fn]] ?? '');
+    return [{ text: baseName(path), title: path }, { text: file && file + line, title: null },
+            { text: note, title: null }].filter((part) => part.text !== '');
 }
 
 export function originOf(model, fn) {

@@ -12,7 +12,8 @@ function numbersOf(rows) {
     return element('dl', { class: 'numbers' }, ...rows.flatMap((row) => [
         element('dt', {}, row.label),
         element('dd', {}, element('b', {}, row.value),
-                ...row.notes.map((note) => element('span', { class: 'note' }, note))),
+                element('span', { class: 'notes' }, ...row.notes.map((note) =>
+                    element('span', { class: 'note' }, note)))),
     ]));
 }
 
@@ -59,7 +60,8 @@ export class Details {
                     element('p', { class: 'place' },
                             ...described.marks.map((mark) => element('span', { class: 'mark' },
                                                                      mark)),
-                            described.place.join(' · '))),
+                            ...described.place.map(({ text, title }, index) =>
+                                element('span', { title }, (index ? ' · ' : '') + text)))),
             numbersOf(described.rows),
             element('div', { class: 'actions' }, ...actions.map((action) => element('button', {
                 type: 'button', title: action.hint, 'data-action': action.id,

@@ -12,8 +12,10 @@ async function start() {
         holder.remove();
         const app = new App(recording);
         document.documentElement.classList.add('ready');
-        /* For tests: the boxes that were drawn last, as the mouse finds them. */
+        /* For tests: the boxes that were drawn last, as the mouse finds them; and whether the
+         * address is up to date. */
         window.trueflame = Object.freeze({
+            isSettled: () => app.addressTimer === 0,
             boxes: () => app.view.graphs().map((graph) => graph.boxes.map((box) => ({
                 ...box, name: app.model.names[graph.tree.frame[box.node] >>> 1],
                 inlined: (graph.tree.frame[box.node] & 1) === 1,

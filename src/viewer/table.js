@@ -11,7 +11,8 @@ const MARGIN = 6; /* rows made above and below what is seen */
 
 export class Table {
     /*
-     * columns: [{ id, title, hint, numeric, cell(key) -> text or { text, note, bar } }]
+     * columns: [{ id, title, hint, numeric, hasNote, longest(keys) -> characters,
+     *             cell(key) -> { text, note, bar, title } }]
      * handlers: sort(id), select(key), open(key), menu(key, x, y), scroll(row)
      */
     constructor(label, columns, handlers) {
@@ -34,9 +35,26 @@ export class Table {
         this.selected = -1;
     }
 
+    /*
+     * Numbers are never cut short: a numeric column is as wide as its longest text, which
+     * `longest(keys)` of the column tells without making all of them.
+     */
+    setWidths(keys) {
+        const widths = this.columns.map((column) => {
+            if (!column.numeric)
+                return column.id === 'name' ? 'minmax(180px, 3fr)' : 'minmax(100px, 0.8fr)';
+            const room = column.hasNote ? 104 : 24;
+            const length = Math.max(column.longest(keys), column.title.length + 3);
+            return `minmax(calc(${length}ch + ${room}px), 1fr)`;
+        });
+        this.grid.style.setProperty('--columns', widths.join(' '));
+    }
+
     /* keys: what each row is of, in order; selected: one of them or -1 */
     show(keys, selected, sort, ascending, row) {
         const isOther = keys !== this.keys;
+        if (isOther)
+            this.setWidths(keys);
         this.keys = keys;
         this.selected = selected;
         this.showHeader(sort, ascending);

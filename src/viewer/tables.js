@@ -8,15 +8,29 @@ import { compareCounts, formatChange, formatCount, formatRelativeChange, formatS
     from './counts.js';
 import { originOf } from './describe.js';
 
-function countColumn(model, sums, id, title, hint, whole) {
-    const column = sums()[id];
-    return { id, title, hint, numeric: true, cell(fn) {
-        const text = formatCount(sums()[id].exact(fn));
-        if (!whole)
-            return { text };
-        const value = sums()[id].number(fn);
-        return { text, note: formatShare(value, whole()), bar: value / (whole() || 1) };
-    }, column };
+/* The largest of a column is the longest to write. */
+function largest(column, keys) {
+    let best = keys[0];
+    for (const key of keys) {
+        if (compareCounts(column, key, column, best) > 0)
+            best = key;
+    }
+    return best === undefined ? 0n : column.exact(best);
+}
+
+/* sums(): the columns as they are now; whole(): what shares are of, or null for no shares. */
+function countColumn(sums, id, title, hint, whole) {
+    return {
+        id, title, hint, numeric: true, hasNote: whole !== null,
+        longest: (keys) => formatCount(largest(sums()[id], keys)).length,
+        cell(fn) {
+            const text = formatCount(sums()[id].exact(fn));
+            if (!whole)
+                return { text };
+            const value = sums()[id].number(fn);
+            return { text, note: formatShare(value, whole()), bar: value / (whole() || 1) };
+        },
+    };
 }
 
 function nameColumns(model) {
@@ -30,20 +44,25 @@ function nameColumns(model) {
 }
 
 function changeColumn(sums, id, title, before, after) {
-    return { id, title, hint: `Sort by the size of the change of ${title.toLowerCase()}`,
-             numeric: true, cell(fn) {
-        const old = sums()[before].exact(fn);
-        const now = sums()[after].exact(fn);
-        return { text: formatChange(now - old), note: formatRelativeChange(old, now) };
-    } };
+    return {
+        id, title, hint: `Sort by the size of the change of ${title.toLowerCase()}`, numeric: true,
+        hasNote: true,
+        longest: (keys) => 1 + Math.max(formatCount(largest(sums()[before], keys)).length,
+                                        formatCount(largest(sums()[after], keys)).length),
+        cell(fn) {
+            const old = sums()[before].exact(fn);
+            const now = sums()[after].exact(fn);
+            return { text: formatChange(now - old), note: formatRelativeChange(old, now) };
+        },
+    };
 }
 
 export function functionColumns(model, sums, whole) {
     return [
-        countColumn(model, sums, 'self', 'Self', 'Executed in the function itself', whole),
-        countColumn(model, sums, 'total', 'Total',
+        countColumn(sums, 'self', 'Self', 'Executed in the function itself', whole),
+        countColumn(sums, 'total', 'Total',
                     'Executed in the function and all it called; each path counts once', whole),
-        countColumn(model, sums, 'calls', 'Calls', 'How often it was called', null),
+        countColumn(sums, 'calls', 'Calls', 'How often it was called', null),
         ...nameColumns(model),
     ];
 }
@@ -52,8 +71,8 @@ export function changesColumns(model, sums) {
     return [
         changeColumn(sums, 'selfChange', 'Self change', 'oldSelf', 'self'),
         changeColumn(sums, 'totalChange', 'Total change', 'oldTotal', 'total'),
-        countColumn(model, sums, 'oldTotal', 'Total before', 'Total in the old recording', null),
-        countColumn(model, sums, 'total', 'Total after', 'Total in the new recording', null),
+        countColumn(sums, 'oldTotal', 'Total before', 'Total in the old recording', null),
+        countColumn(sums, 'total', 'Total after', 'Total in the new recording', null),
         ...nameColumns(model),
     ];
 }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { boxes, clickFrame, drawn, focusGraph, hoverFrame, numbers, open, screenshot, settled, text,
+import { boxes, BUILD, clickFrame, drawn, focusGraph, hoverFrame, numbers, open, screenshot, settled, text,
          useBrowser } from './helpers.mjs';
 
 useBrowser();
@@ -22,7 +22,7 @@ test('a C++ program: template, recursion, inlined frames, a library', async (t) 
     assert.ok(sorts.length > 5, 'the recursion is there, level by level');
     await hoverFrame(page, 'compress2');
     assert.match((await numbers(page, '#tooltip')).Calls, /^1$/);
-    await screenshot(page, 'example-cpp');
+    await page.screenshot({ path: `${BUILD}/screenshots/example-cpp.png` });
     await focusGraph(page);
     await page.keyboard.press('Shift+R');
     const folded = (await drawn(page)).filter((name) => /sorting::sort/.test(name));

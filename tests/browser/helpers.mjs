@@ -29,6 +29,7 @@ export function useBrowser() {
 export async function open(t, name, fragment = '', options = {}) {
     const context = await browser.newContext({ viewport: { width: 1200, height: 760 }, ...options });
     t.after(() => context.close());
+    context.setDefaultTimeout(120000); /* the machine may be busy */
     const page = await context.newPage();
     page.problems = [];
     page.on('pageerror', (problem) => page.problems.push(`error: ${problem.stack}`));
@@ -53,7 +54,7 @@ export async function open(t, name, fragment = '', options = {}) {
 
 export async function go(page, name, fragment = '') {
     await page.goto(`file://${PAGES}/${name}.html${fragment}`);
-    await page.waitForSelector('html.ready', { timeout: 60000 });
+    await page.waitForSelector('html.ready', { timeout: 120000 });
 }
 
 export async function screenshot(page, name) {
@@ -95,7 +96,8 @@ export async function hoverFrame(page, name, which = 0, graph = 0) {
 export async function numbers(page, where = '#details') {
     return page.locator(`${where} .numbers`).evaluate((list) => Object.fromEntries(
         [...list.querySelectorAll('dt')].map((term) => [term.textContent,
-            [...term.nextElementSibling.children].map((part) => part.textContent).join(' | ')])));
+            [...term.nextElementSibling.querySelectorAll('b, .note')]
+                .map((part) => part.textContent).join(' | ')])));
 }
 
 export async function text(page, selector) {
@@ -138,7 +140,22 @@ export function hash(page) {
     return decodeURIComponent(new URL(page.url()).hash);
 }
 
-/* The address of moves that replace the entry is written a moment later. */
+/* The address of moves that replace the entry is written a moment later, rows are drawn with the
+ * next picture. */
 export async function settled(page) {
-    await page.waitForTimeout(350);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() =>
+        setTimeout(resolve, 0))));
+    await page.waitForFunction(() => window.trueflame.isSettled());
+}
+
+/* Waits until the page's answer is the wanted one; the last answer is what an error shows. */
+export async function eventually(ask, isWanted) {
+    let answer;
+    for (let tries = 0; tries < 100; tries++) {
+        answer = await ask();
+        if (isWanted(answer))
+            return;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    assert.fail(`still ${answer} after 10 s`);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import test from 'node:test';
-import { clickFrame, drawn, focusGraph, open, screenshot, text, useBrowser, walk }
+import { clickFrame, drawn, eventually, focusGraph, open, screenshot, text, useBrowser, walk }
     from './helpers.mjs';
 
 useBrowser();
@@ -65,8 +65,7 @@ test('dark by the choice of the system, at once', async (t) => {
     await screenshot(page, 'flame-dark');
     await page.emulateMedia({ colorScheme: 'light' });
     assert.equal(await paper(), 'rgb(255, 255, 255)');
-    await page.waitForTimeout(200);
-    assert.ok(await corner() > 128, 'the canvas follows');
+    await eventually(corner, (red) => red > 128);
 });
 
 test('dark views', async (t) => {
@@ -102,15 +101,13 @@ test('readable and usable 360 pixels wide', async (t) => {
 test('printed: light, without controls, the graph whole', async (t) => {
     const page = await open(t, 'app', '#n=2', { colorScheme: 'dark' });
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-    await page.waitForTimeout(200);
     assert.equal(await page.locator('.tools').isVisible(), false);
     assert.equal(await page.locator('.actions').isVisible(), false);
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
                  'rgb(255, 255, 255)');
     assert.ok((await drawn(page)).includes('step'));
-    const pixel = await page.evaluate(() => document.querySelector('canvas').getContext('2d')
-        .getImageData(300, 10, 1, 1).data[0]);
-    assert.ok(pixel > 128, 'the canvas is light');
+    await eventually(() => page.evaluate(() => document.querySelector('canvas').getContext('2d')
+        .getImageData(300, 10, 1, 1).data[0]), (red) => red > 128);
     await screenshot(page, 'printed');
     const pdf = await page.pdf();
     assert.ok(pdf.length > 5000);
