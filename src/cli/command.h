@@ -21,6 +21,7 @@ struct command {
 
 int command_record(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_trampoline(int argc, char **argv);
 
 /* Prints "trueflame: " and the message; returns EXIT_BAD_INPUT. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

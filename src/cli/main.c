@@ -10,6 +10,7 @@
 static const struct command commands[] = {
     {"record", "run a program and write down where every instruction went", command_record},
     {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
+    {"trampoline", "run a Python whose functions perf can see", command_trampoline},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

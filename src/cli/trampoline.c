@@ -5,9 +5,8 @@
  * It prepares the environment and becomes the program: nothing stays between perf and Python, and
  * the process keeps its number, by which perf finds the names.
  */
-#include "cli/trampoline.h"
+#include "cli/command.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,19 +31,13 @@ static const char usage[] =
     "                     `python3 -m trueflame_trampoline app.py` works, and so does\n"
     "                     `import trueflame_trampoline`\n";
 
-static int fail(const struct error *error)
-{
-    fprintf(stderr, "trueflame: %s\n", error->text);
-    return 2;
-}
-
 static int print_path(void)
 {
     struct error error;
     char *directory = python_environment_directory(&error);
 
     if (!directory)
-        return fail(&error);
+        return cli_fail_error(&error);
     puts(directory);
     free(directory);
     return 0;
@@ -56,16 +49,15 @@ static int run(char **command, const char *names)
 
     if (python_environment_check_command(command, &error) != OK ||
         python_environment_prepare(names, &error) != OK)
-        return fail(&error);
+        return cli_fail_error(&error);
     execvp(command[0], command);
     error_set_errno(&error, "cannot run %s", command[0]);
-    return fail(&error);
+    return cli_fail_error(&error);
 }
 
 int command_trampoline(int argc, char **argv)
 {
     const char *names = "both";
-    struct error error;
     int i = 1;
 
     for (; i < argc && argv[i][0] == '-'; i++) {
@@ -83,16 +75,14 @@ int command_trampoline(int argc, char **argv)
             names = argv[i] + 8;
             continue;
         }
-        error_set(&error, "trampoline: unknown option %s", argv[i]);
-        return fail(&error);
+        return cli_fail("trampoline: unknown option '%s'; see trueflame trampoline --help",
+                        argv[i]);
     }
     if (strcmp(names, "both") != 0 && strcmp(names, "map") != 0 && strcmp(names, "jitdump") != 0) {
-        error_set(&error, "trampoline: --names is both, map or jitdump, not %s", names);
-        return fail(&error);
+        return cli_fail("trampoline: --names is both, map or jitdump, not '%s'", names);
     }
     if (i == argc) {
-        error_set(&error, "trampoline: no program to run; try `trueflame trampoline --help`");
-        return fail(&error);
+        return cli_fail("trampoline: no program to run; see trueflame trampoline --help");
     }
     return run(argv + i, names);
 }
