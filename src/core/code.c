@@ -1,5 +1,5 @@
 #include "core/code.h"
-#include "core/elf.h"
+#include "core/elf_functions.h"
 #include "core/platform.h"
 #include "core/text.h"
 

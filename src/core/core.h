@@ -165,8 +165,8 @@ void core_resume(struct core *core, struct thread *thread);
 
 /* ---- slow paths ---- */
 
-/* The context that a call from `site` to `target` enters, entered into the tree's cache for
- * (current, site). NULL: the target is a PLT; hot.pending_site is set and current stays. */
+/* The context that a call from `site` to `target` enters. NULL: the target is a PLT;
+ * hot.pending_site is set and current stays. The engine puts it into the tree's cache. */
 struct context *core_callee(struct core *core, struct thread *thread, uint32_t site,
                             uint64_t target);
 
@@ -207,11 +207,14 @@ static inline void core_call(struct core *core, struct thread *thread, uint32_t 
 {
     struct hot *hot = thread->hot;
     uint64_t key = hot->current->key + site;
-    const struct tree_cache_entry *entry = tree_cache_slot(&core->tree, key);
+    struct tree_cache_entry *entry = tree_cache_slot(&core->tree, key + target);
     struct context *child = entry->child;
 
-    if (__builtin_expect(entry->key != key || child->code->start + child->code->module->bias != target, 0))
+    if (__builtin_expect(entry->key != key || child->entry != target, 0)) {
         child = core_callee(core, thread, site, target);
+        if (child)
+            *entry = (struct tree_cache_entry){.key = key, .child = child};
+    }
     core_push(core, thread, return_address, sp);
     if (__builtin_expect(!child, 0))
         return;

@@ -484,8 +484,7 @@ struct context *core_callee(struct core *core, struct thread *thread, uint32_t s
         return NULL;
     }
     struct context *child = tree_child_of(&core->tree, current, site, function);
-    uint64_t key = current->key + site;
-    *tree_cache_slot(&core->tree, key) = (struct tree_cache_entry){.key = key, .child = child};
+    child->entry = target;
     return child;
 }
 

@@ -31,9 +31,10 @@ void tree_init(struct tree *tree, uint32_t limit)
 {
     *tree = (struct tree){.limit = limit};
     tree->cache = platform_allocate(sizeof *tree->cache << TREE_CACHE_BITS);
-    /* Key 0 must not hit: number 0 with site 0 is never asked for, but an empty slot has it. */
+    /* An empty slot never hits, and its child can be looked at all the same. */
+    struct context *nobody = platform_allocate(sizeof *nobody);
     for (size_t i = 0; i < (size_t)1 << TREE_CACHE_BITS; i++)
-        tree->cache[i].key = UINT64_MAX;
+        tree->cache[i] = (struct tree_cache_entry){.key = UINT64_MAX, .child = nobody};
     tree->slot_count = FIRST_SLOTS;
     tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
     tree->site_capacity = 1024;

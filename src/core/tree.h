@@ -8,9 +8,8 @@
  * cache, made so that an engine can look into it with a handful of inline instructions:
  *
  *     key   = context.key + site              context.key is its number << 32
- *     entry = cache[(key * TREE_MIX) >> shift]
- *     hit   : entry.key == key           (a direct call has one target)
- *     hit   : ... and entry.child->code's start is the target    (an indirect one)
+ *     entry = cache[((key + target) * TREE_MIX) >> shift]
+ *     hit   : entry.key == key && entry.child->entry == target
  *
  * Why not children by site number in each context: CPython's evaluator has a thousand call sites
  * and tens of thousands of contexts. Why a cache in front of a table: a probe sequence cannot be
@@ -39,7 +38,7 @@ struct context {
     struct code_function *function;
     uint32_t site;              /* row of tree.sites, 0: none */
     uint32_t flags;             /* enum context_flags */
-    uint64_t engine;            /* the engine's own */
+    uint64_t entry;             /* absolute address that was called to get here */
 };
 
 /* A call instruction. Site 0 stands for none. Numbers are the engine's to bake into code. */

@@ -1,8 +1,8 @@
 /*
- * elf.h: the function ranges that an ELF file declares.
+ * elf_functions.h: the function ranges that an ELF file declares.
  */
-#ifndef TRUEFLAME_CORE_ELF_H
-#define TRUEFLAME_CORE_ELF_H
+#ifndef TRUEFLAME_CORE_ELF_FUNCTIONS_H
+#define TRUEFLAME_CORE_ELF_FUNCTIONS_H
 
 #include "core/code.h"
 

@@ -1,5 +1,5 @@
 /*
- * elf.c: reads function ranges out of ELF files, without libc and without trusting the file.
+ * elf_functions.c: reads function ranges out of ELF files, without libc and without trusting the file.
  *
  * What counts as a function:
  *   - FUNC and IFUNC symbols, and NOTYPE symbols of global binding (hand-written assembly). Local
@@ -16,7 +16,7 @@
  *
  * Cost: one pass over the symbol table and one sort; about 10 ms for 50,000 symbols.
  */
-#include "core/elf.h"
+#include "core/elf_functions.h"
 #include "core/platform.h"
 #include "core/sort.h"
 #include "core/text.h"
