@@ -19,9 +19,10 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
+int command_trampoline(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_info(int argc, char **argv);
-int command_trampoline(int argc, char **argv);
+int command_import(int argc, char **argv);
 
 /* Prints "trueflame: " and the message; returns EXIT_BAD_INPUT. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,8 +9,9 @@
 
 static const struct command commands[] = {
     {"record", "run a program and write down where every instruction went", command_record},
-    {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
     {"trampoline", "run a Python whose functions perf can see", command_trampoline},
+    {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
+    {"import", "make a profile of another profiler's data", command_import},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

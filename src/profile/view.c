@@ -4,6 +4,7 @@
 #include "profile/view_edit.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,25 +24,33 @@ static struct view *view_alloc(const struct profile *profile, struct view_texts 
     return view;
 }
 
-const char *view_keep_text(struct view *view, const char *text)
+/* Keeps `made` in the pool instead of the caller having to free it. */
+static const char *keep_made(struct view *view, char *made)
 {
-    struct view_texts *pool = view->texts;
-    char *kept = memory_duplicate_string(text);
-
-    *array_push(pool->texts, pool->text_count, pool->text_capacity) = kept;
-    return kept;
+    *array_push(view->texts->texts, view->texts->text_count, view->texts->text_capacity) = made;
+    return made;
 }
 
 static const char *shown_name(struct view *view, const struct function *function)
 {
-    const char *name = profile_string(view->profile, function->name);
+    const struct profile *profile = view->profile;
+    const char *name = profile_string(profile, function->name);
 
-    if (function->kind != FUNCTION_PYTHON || !strncmp(name, "py::", 4))
-        return name;
-    char *full = memory_format("py::%s:%s", name, profile_string(view->profile, function->file));
-    const char *kept = view_keep_text(view, full);
-    free(full);
-    return kept;
+    if (!*name) {
+        const char *path = profile_string(profile, profile->modules[function->module].path);
+        const char *slash = strrchr(path, '/');
+        return keep_made(view,
+                         memory_format("%s+0x%" PRIx64, slash ? slash + 1 : path, function->start));
+    }
+    if (function->kind == FUNCTION_PYTHON && strncmp(name, "py::", 4))
+        return keep_made(view,
+                         memory_format("py::%s:%s", name, profile_string(profile, function->file)));
+    return name;
+}
+
+const char *view_keep_text(struct view *view, const char *text)
+{
+    return keep_made(view, memory_duplicate_string(text));
 }
 
 struct view *view_new(const struct profile *profile)

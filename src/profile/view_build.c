@@ -15,9 +15,10 @@ struct build {
     const struct profile *profile;
     const struct view_choice *choice;
     struct view_builder builder;
-    uint32_t *node_of;   /* by context: its node; NONE for roots of merged threads */
-    uint8_t *chosen;     /* by context */
-    uint32_t root_frame; /* where instructions of no function go; NONE until there are some */
+    uint32_t *node_of;       /* by context: its node; NONE for roots of merged threads */
+    uint8_t *chosen;         /* by context */
+    uint32_t *thread_frames; /* by thread; NONE: none yet */
+    uint32_t root_frame;     /* where instructions of no function go; NONE until there are some */
 };
 
 /* Down the inlined functions of a location. The first frame stands for the real function, which
@@ -34,8 +35,13 @@ static uint32_t inlined_node(struct build *build, uint32_t node, uint32_t locati
     return node;
 }
 
+/* The same thread in several parts is one frame. */
 static uint32_t thread_node(struct build *build, const struct root *root)
 {
+    uint32_t *frame = &build->thread_frames[root->thread];
+
+    if (*frame != NONE)
+        return view_builder_child(&build->builder, NONE, *frame, 0);
     const struct profile *profile = build->profile;
     const struct thread *thread = &profile->threads[root->thread];
     const char *name = profile_string(profile, thread->name);
@@ -43,16 +49,9 @@ static uint32_t thread_node(struct build *build, const struct root *root)
     char *text = memory_format("process %u thread %u: %s", thread->process + 1, thread->ordinal,
                                *name ? name : command);
 
-    /* The same thread in several parts is one frame. */
-    struct view *view = build->builder.view;
-    uint32_t frame = NONE;
-    for (size_t i = profile->function_count; i < view->frame_count && frame == NONE; i++)
-        if (!strcmp(view->frames[i].name, text))
-            frame = (uint32_t)i;
-    if (frame == NONE)
-        frame = view_add_frame(view, text, FUNCTION_ROOT);
+    *frame = view_add_frame(build->builder.view, text, FUNCTION_ROOT);
     free(text);
-    return view_builder_child(&build->builder, NONE, frame, 0);
+    return view_builder_child(&build->builder, NONE, *frame, 0);
 }
 
 /* Roots in the order of their rows, so that threads come out in order. */
@@ -80,7 +79,7 @@ static void place_context(struct build *build, size_t index)
     if (!build->chosen[index])
         return;
     uint32_t parent = build->node_of[context->parent];
-    if (context->site != NONE)
+    if (context->site != NONE && profile->contexts[context->parent].parent != NONE)
         parent = inlined_node(build, parent, profile->sites[context->site].location);
     uint32_t node = view_builder_child(&build->builder, parent, context->function, 0);
     build->node_of[index] = node;
@@ -145,6 +144,8 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
         return error_set(error, "no part is named '%s'", choice->part);
     build.node_of = memory_allocate(profile->context_count * sizeof *build.node_of);
     build.chosen = memory_allocate_zeroed(profile->context_count, 1);
+    build.thread_frames = memory_allocate(profile->thread_count * sizeof *build.thread_frames);
+    memset(build.thread_frames, 0xff, profile->thread_count * sizeof *build.thread_frames);
     view_builder_start(&build.builder, view_new(profile), profile->context_count);
     place_roots(&build);
     for (size_t i = 0; i < profile->context_count; i++)
@@ -155,5 +156,6 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
     view_builder_finish(&build.builder);
     free(build.node_of);
     free(build.chosen);
+    free(build.thread_frames);
     return OK;
 }
