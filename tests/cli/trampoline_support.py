@@ -43,7 +43,8 @@ def environment(directory, **changes):
     clean = {key: value for key, value in os.environ.items()
              if not key.startswith(("PYTHON", "TRUEFLAME_"))}
     clean.update(TRUEFLAME_JITDUMP_DIR=str(directory), PYTHONDONTWRITEBYTECODE="1",
-                 PYTHONHASHSEED="0", **changes)
+                 PYTHONHASHSEED="0")
+    clean.update(changes)
     return {key: value for key, value in clean.items() if value is not None}
 
 

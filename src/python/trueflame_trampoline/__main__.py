@@ -35,23 +35,23 @@ def set_first_path(directory):
 
 
 def prepare(arguments):
-    """What runs the program, to be called as the first thing under a trampoline."""
+    """A function and its arguments that run the program, with no Python frame of ours between."""
     if arguments[0] in ("-m", "-c") and len(arguments) < 2:
         usage("%s needs an argument" % arguments[0])
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
-        return lambda: runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return runpy.run_module, (arguments[1], None, "__main__", True)
     if arguments[0] == "-c":
         sys.argv = ["-c"] + arguments[2:]
         set_first_path("")
         code = compile(arguments[1], "<string>", "exec", dont_inherit=True)
         space = main_module()
-        return lambda: exec(code, space)
+        return exec, (code, space)
     path = arguments[0]
     sys.argv = list(arguments)
     if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
         set_first_path(path)
-        return lambda: runpy.run_path(path, run_name="__main__")
+        return runpy.run_path, (path, None, "__main__")
     try:
         with io.open_code(os.path.abspath(path)) as file:
             source = file.read()
@@ -60,7 +60,7 @@ def prepare(arguments):
     set_first_path(os.path.dirname(os.path.realpath(path)))
     code = compile(source, path, "exec", dont_inherit=True)
     space = main_module(path)
-    return lambda: exec(code, space)
+    return exec, (code, space)
 
 
 def main():
@@ -76,13 +76,13 @@ def main():
             usage("unknown option %s" % option)
     if not arguments:
         usage("no program to run")
-    run = prepare(arguments)
+    run, run_arguments = prepare(arguments)
     try:
         activate(names=names)
     except (OSError, RuntimeError, ValueError) as error:
         sys.stderr.write("trueflame: %s\n" % error)
         sys.exit(2)
-    run()
+    run(*run_arguments)
 
 
 main()
