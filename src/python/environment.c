@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/memory.h"
+#include "python/launcher_traces.h"
 
 static bool has_package(const char *directory)
 {
@@ -59,6 +60,29 @@ static int prepare_jitdump_directory(struct error *error)
     return OK;
 }
 
+/* Lists where this program's files are mapped, for the extension to make perf forget them. */
+static void leave_traces(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL, *text = memory_format("%d:", (int)getpid());
+    size_t capacity = 0;
+    unsigned long start, end;
+
+    while (maps && getline(&line, &capacity, maps) > 0) {
+        bool shared = strchr(line, '/') || strstr(line, "[vdso]");
+        if (!shared || sscanf(line, "%lx-%lx", &start, &end) != 2)
+            continue;
+        char *longer = memory_format("%s%lx-%lx,", text, start, end);
+        free(text);
+        text = longer;
+    }
+    if (maps)
+        fclose(maps);
+    setenv(LAUNCHER_TRACES_VARIABLE, text, 1);
+    free(line);
+    free(text);
+}
+
 int python_environment_prepare(const char *names, struct error *error)
 {
     char *directory = python_environment_directory(error);
@@ -81,6 +105,7 @@ int python_environment_prepare(const char *names, struct error *error)
     setenv("PYTHONPATH", path, 1);
     setenv("TRUEFLAME_TRAMPOLINE_NAMES", names, 1);
     setenv("TRUEFLAME_TRAMPOLINE_PID", pid, 1);
+    leave_traces();
     free(path);
     free(directory);
     return OK;

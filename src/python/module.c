@@ -32,6 +32,7 @@
 #include "python/arena.h"
 #include "python/headroom.h"
 #include "python/jitdump_writer.h"
+#include "python/launcher_traces.h"
 #include "python/map_writer.h"
 #include "python/names.h"
 
@@ -351,6 +352,7 @@ static void forget_interpreter(void)
 static int execute_module(PyObject *module)
 {
     (void)module;
+    launcher_traces_cover();
 #ifdef Py_GIL_DISABLED
     PyErr_SetString(PyExc_ImportError, "trueflame's trampolines need the global interpreter lock; "
                                        "this is a free-threaded build of CPython");
