@@ -10,8 +10,10 @@
  *
  * A context's instructions are spread over the inlined functions that its blocks' pieces lie in,
  * and a call made from inlined code hangs under the inlined frame; so every node's self count is
- * exact and their sum is the profile's. Roots of threads are not frames: nodes without a parent
- * are the functions that threads began with.
+ * exact and their sum is the profile's. At function detail there are no inlined frames, because
+ * nothing is known of what they cost. Roots of threads are not frames: nodes without a parent are
+ * the functions that threads began with; a cost of the root itself is skipped code without a
+ * visible caller, shown as "(skipped)".
  *
  * A view is columns of numbers, parents before children: any walk over it is a loop, however deep
  * the tree. Transforms (transform.h) make a new view from a view.

@@ -14,6 +14,7 @@
 struct build {
     const struct profile *profile;
     const struct view_choice *choice;
+    bool inlined; /* only line detail knows what inlined functions cost */
     struct view_builder builder;
     uint32_t *node_of;       /* by context: its node; NONE for roots of merged threads */
     uint8_t *chosen;         /* by context */
@@ -25,7 +26,7 @@ struct build {
  * is `node` already, whatever the debug info calls it. */
 static uint32_t inlined_node(struct build *build, uint32_t node, uint32_t location)
 {
-    if (build->choice->no_inline || location == NONE || node == NONE)
+    if (!build->inlined || location == NONE)
         return node;
     const struct location *chain = &build->profile->locations[location];
     for (uint32_t i = 1; i < chain->count; i++) {
@@ -79,7 +80,7 @@ static void place_context(struct build *build, size_t index)
     if (!build->chosen[index])
         return;
     uint32_t parent = build->node_of[context->parent];
-    if (context->site != NONE && profile->contexts[context->parent].parent != NONE)
+    if (context->site != NONE)
         parent = inlined_node(build, parent, profile->sites[context->site].location);
     uint32_t node = view_builder_child(&build->builder, parent, context->function, 0);
     build->node_of[index] = node;
@@ -88,16 +89,13 @@ static void place_context(struct build *build, size_t index)
 
 static void add_self(struct build *build, size_t context, uint32_t location, uint64_t instructions)
 {
-    uint32_t node = build->node_of[context];
-
     if (instructions == 0)
         return;
-    if (build->profile->contexts[context].parent == NONE) {
+    uint32_t node = inlined_node(build, build->node_of[context], location);
+    if (node == build->node_of[context] && build->profile->contexts[context].parent == NONE) {
         if (build->root_frame == NONE)
-            build->root_frame = view_add_frame(build->builder.view, "(root)", FUNCTION_MARKER);
+            build->root_frame = view_add_frame(build->builder.view, "(skipped)", FUNCTION_MARKER);
         node = view_builder_child(&build->builder, node, build->root_frame, 0);
-    } else {
-        node = inlined_node(build, node, location);
     }
     build->builder.view->self[node] += instructions;
 }
@@ -116,12 +114,11 @@ static void spread_count(struct build *build, const struct block_count *count)
 static void spread_instructions(struct build *build)
 {
     const struct profile *profile = build->profile;
-    bool by_block = profile->meta.detail == DETAIL_LINE && !build->choice->no_inline;
 
-    for (size_t i = 0; i < profile->context_count && !by_block; i++)
+    for (size_t i = 0; i < profile->context_count && !build->inlined; i++)
         if (build->chosen[i])
             add_self(build, i, NONE, profile->contexts[i].self_instructions);
-    for (size_t i = 0; i < profile->count_count && by_block; i++)
+    for (size_t i = 0; i < profile->count_count && build->inlined; i++)
         if (build->chosen[profile->counts[i].context])
             spread_count(build, &profile->counts[i]);
 }
@@ -138,6 +135,8 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
                struct error *error)
 {
     struct build build = {.profile = profile, .choice = choice, .root_frame = NONE};
+
+    build.inlined = profile->meta.detail == DETAIL_LINE && !choice->no_inline;
 
     *view = NULL;
     if (choice->part && !has_part(profile, choice->part))

@@ -1,6 +1,12 @@
 #include "unit.h"
 
 #include "common/memory.h"
+#include "profile/make.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 uint32_t fixture_module(struct profile *profile, const char *path, enum module_kind kind)
 {
@@ -155,4 +161,162 @@ struct profile *fixture_everything(void)
         (struct repair){profile_intern(profile, "unwind"), 2};
     fixture_check(profile);
     return profile;
+}
+
+struct profile *fixture_paths(const char *paths)
+{
+    struct profile_maker maker;
+    char *copy = memory_duplicate_string(paths), *at = copy;
+
+    maker_start(&maker, "import:folded");
+    for (char *line; (line = strsep(&at, "\n")) && *line;) {
+        uint32_t context = 0;
+        char *count = strrchr(line, ' ');
+        *count++ = 0;
+        for (char *frame; (frame = strsep(&line, ";"));)
+            context = maker_context(&maker, context, maker_function(&maker, frame, ""));
+        maker_add(&maker, context, strtoull(count, NULL, 10), 1);
+    }
+    free(copy);
+    struct profile *profile = maker_finish(&maker);
+    fixture_check(profile);
+    return profile;
+}
+
+struct view *fixture_view(const struct profile *profile)
+{
+    struct view_choice choice = {0};
+    struct view *view;
+    struct error error;
+
+    if (view_build(profile, &choice, &view, &error))
+        fail_msg("%s", error.text);
+    return view;
+}
+
+/* xorshift: the same numbers everywhere. */
+static uint32_t next_random(uint64_t *state, uint32_t below)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (uint32_t)(*state >> 33) % below;
+}
+
+enum { REAL_FUNCTIONS = 7, INLINED_FUNCTIONS = 4, SITES = 30, BLOCKS = 25, CONTEXTS = 60 };
+
+static uint32_t random_location(struct profile *profile, uint64_t *state, uint32_t function,
+                                const uint32_t *inlined)
+{
+    uint32_t chain[4] = {function};
+    size_t count = 1 + next_random(state, 4);
+
+    if (next_random(state, 8) == 0)
+        return NONE;
+    for (size_t i = 1; i < count; i++)
+        chain[i] = inlined[next_random(state, INLINED_FUNCTIONS)];
+    return fixture_location(profile, count, chain);
+}
+
+struct profile *fixture_random(unsigned seed)
+{
+    struct profile *profile = profile_new();
+    uint64_t state = 88172645463325252ull + seed * 7919ull;
+    uint32_t modules[2], functions[REAL_FUNCTIONS], inlined[INLINED_FUNCTIONS];
+    uint32_t sites[SITES], site_function[SITES], blocks[BLOCKS], block_function[BLOCKS];
+    char name[16];
+
+    for (int i = 0; i < 20; i++)
+        next_random(&state, 2);
+    profile->meta.detail = DETAIL_LINE;
+    modules[0] = fixture_module(profile, "/bin/app", MODULE_FILE);
+    modules[1] = fixture_module(profile, "/lib/lib.so", MODULE_FILE);
+    for (uint32_t i = 0; i < REAL_FUNCTIONS + INLINED_FUNCTIONS; i++) {
+        bool real = i < REAL_FUNCTIONS;
+        snprintf(name, sizeof name, real ? "f%u" : "g%u", real ? i : i - REAL_FUNCTIONS);
+        if (real)
+            functions[i] = fixture_function(profile, modules[i % 2], name);
+        else
+            inlined[i - REAL_FUNCTIONS] = fixture_inlined(profile, modules[i % 2], name);
+    }
+    for (uint32_t i = 0; i < SITES; i++) {
+        site_function[i] = functions[next_random(&state, REAL_FUNCTIONS)];
+        sites[i] = fixture_site(profile, modules[0], i * 8,
+                                random_location(profile, &state, site_function[i], inlined));
+    }
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        block_function[i] = functions[next_random(&state, REAL_FUNCTIONS)];
+        blocks[i] = fixture_block(profile, modules[0], i * 64, 1 + next_random(&state, 9),
+                                  random_location(profile, &state, block_function[i], inlined));
+    }
+    fixture_root(profile);
+    fixture_root(profile);
+    for (uint32_t i = 0; i < CONTEXTS; i++) {
+        uint32_t parent = next_random(&state, (uint32_t)profile->context_count);
+        uint32_t site = NONE, pick = next_random(&state, SITES);
+        for (uint32_t s = 0; s < SITES && site == NONE; s++)
+            if (site_function[(s + pick) % SITES] == profile->contexts[parent].function)
+                site = sites[(s + pick) % SITES];
+        fixture_context(profile, parent, functions[next_random(&state, REAL_FUNCTIONS)], site,
+                        1 + next_random(&state, 5), 0);
+    }
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            if (block_function[b] == profile->contexts[c].function && next_random(&state, 2))
+                fixture_count(profile, c, blocks[b], 1 + next_random(&state, 100));
+    fixture_check(profile);
+    return profile;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char *fixture_dump(const struct view *view)
+{
+    char **paths = memory_allocate(view->node_count * sizeof *paths);
+    char **lines = memory_allocate(view->node_count * sizeof *lines);
+    size_t line_count = 0, size_bytes = 0;
+    char *text;
+    FILE *stream = open_memstream(&text, &size_bytes);
+
+    for (size_t i = 0; i < view->node_count; i++) {
+        bool top = view->parent[i] == NONE;
+        paths[i] = memory_format("%s%s%s%s", top ? "" : paths[view->parent[i]], top ? "" : ";",
+                                 view->frames[view->frame[i]].name,
+                                 view->flags[i] & VIEW_INLINED ? "[i]" : "");
+        if (view->self[i] || view->calls[i])
+            lines[line_count++] =
+                memory_format("%s %" PRIu64 " %" PRIu64, paths[i], view->self[i], view->calls[i]);
+    }
+    if (line_count)
+        qsort(lines, line_count, sizeof *lines, compare_texts);
+    for (size_t i = 0; i < line_count; i++) {
+        fprintf(stream, "%s\n", lines[i]);
+        free(lines[i]);
+    }
+    for (size_t i = 0; i < view->node_count; i++)
+        free(paths[i]);
+    fclose(stream);
+    free(paths);
+    free(lines);
+    return text;
+}
+
+void fixture_assert_same(const struct view *a, const struct view *b)
+{
+    char *text = fixture_dump(b);
+
+    fixture_assert_dump(a, text);
+    free(text);
+}
+
+void fixture_assert_dump(const struct view *view, const char *expected)
+{
+    char *text = fixture_dump(view);
+
+    if (strcmp(text, expected))
+        fail_msg("got\n%sinstead of\n%s", text, expected);
+    free(text);
 }

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "profile/profile.h"
+#include "profile/transform.h"
+#include "profile/view.h"
 
 /* Small builders for hand-made profiles. */
 uint32_t fixture_module(struct profile *profile, const char *path, enum module_kind kind);
@@ -33,5 +34,20 @@ void fixture_check(const struct profile *profile);
 /* A profile with a row in every table, at line detail:
  *   main (app) calls work; helper is inlined in work and calls leaf (lib). */
 struct profile *fixture_everything(void);
+
+/* The profile that `paths` describes, in folded form: lines of "a;b;c 5". */
+struct profile *fixture_paths(const char *paths);
+
+/* A view of it without any transform. */
+struct view *fixture_view(const struct profile *profile);
+
+/* A profile at line detail with random contexts, inlined functions, two roots; the same for the
+ * same seed. */
+struct profile *fixture_random(unsigned seed);
+
+/* Every node with a cost or calls as a line "a;b[i] self calls", sorted; to be freed. */
+char *fixture_dump(const struct view *view);
+void fixture_assert_same(const struct view *a, const struct view *b);
+void fixture_assert_dump(const struct view *view, const char *expected);
 
 #endif
