@@ -3,10 +3,6 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* What must be left for 400 lent calls of Python (about 500 bytes each), and for C code that counts
- * on the limit to keep it within what was there before. */
-#define RESERVE_BYTES (1024 * 1024)
-
 static __thread struct {
     uintptr_t lowest, end; /* 0, 0: not asked yet; 1, 1: the system does not say */
 } stack;
@@ -27,12 +23,23 @@ static void find_stack(void)
     pthread_attr_destroy(&attributes);
 }
 
-bool headroom_has_stack(void)
+static bool is_on_stack(uintptr_t here)
+{
+    if (!stack.end)
+        find_stack();
+    return here > stack.lowest && here < stack.end;
+}
+
+bool headroom_has_stack(size_t reserve_bytes)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
-    if (!stack.end)
-        find_stack();
-    /* On a stack that is not the thread's own (coroutines) nothing is known, so nothing is lent. */
-    return here > stack.lowest && here < stack.end && here - stack.lowest > RESERVE_BYTES;
+    return is_on_stack(here) && here - stack.lowest > reserve_bytes;
+}
+
+bool headroom_may_have_stack(size_t reserve_bytes)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    return !is_on_stack(here) || here - stack.lowest > reserve_bytes;
 }

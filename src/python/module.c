@@ -111,12 +111,24 @@ static inline __attribute__((always_inline)) PyObject *enter(PyThreadState *thre
 static __attribute__((noinline)) PyObject *enter_with_headroom(PyThreadState *thread,
                                                                EVALUATED_FRAME *frame, int throwing)
 {
-    if (!headroom_has_stack())
+    if (!headroom_has_stack(HEADROOM_LEND_BYTES))
         return enter(thread, frame, throwing);
     thread->c_recursion_remaining += HEADROOM_LENT_CALLS;
     PyObject *result = enter(thread, frame, throwing);
     thread->c_recursion_remaining -= HEADROOM_LENT_CALLS;
     return result;
+}
+
+#elif VERSION_GUARDS_NO_STACK
+
+static __attribute__((noinline)) PyObject *enter_guarded(PyThreadState *thread,
+                                                         EVALUATED_FRAME *frame, int throwing)
+{
+    if (headroom_may_have_stack(HEADROOM_GUARD_BYTES))
+        return enter(thread, frame, throwing);
+    PyErr_SetString(PyExc_RecursionError,
+                    "the C stack is full: with trampolines a Python call takes some of it");
+    return NULL;
 }
 
 #endif
@@ -126,6 +138,9 @@ static PyObject *hook(PyThreadState *thread, EVALUATED_FRAME *frame, int throwin
 #if VERSION_COUNTS_C_RECURSION
     if (__builtin_expect(thread->c_recursion_remaining < HEADROOM_LOW_CALLS, 0))
         return enter_with_headroom(thread, frame, throwing);
+#elif VERSION_GUARDS_NO_STACK
+    if (__builtin_expect(thread->recursion_limit > HEADROOM_HARMLESS_LIMIT, 0))
+        return enter_guarded(thread, frame, throwing);
 #endif
     return enter(thread, frame, throwing);
 }

@@ -106,12 +106,8 @@ static inline void version_restore_exception(struct version_exception saved)
 #endif
 }
 
-/* 3.12 and 3.13 count nested C calls to guard the C stack. Without a hook a Python call is not one;
- * with a hook it is two, and programs well within their recursion limit would fail. */
-#if PY_VERSION_HEX >= 0x030c0000 && PY_VERSION_HEX < 0x030e0000
-#define VERSION_COUNTS_C_RECURSION 1
-#else
-#define VERSION_COUNTS_C_RECURSION 0
-#endif
+/* How the C stack is guarded: see headroom.h. */
+#define VERSION_COUNTS_C_RECURSION (PY_VERSION_HEX >= 0x030c0000 && PY_VERSION_HEX < 0x030e0000)
+#define VERSION_GUARDS_NO_STACK    (PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000)
 
 #endif

@@ -12,8 +12,8 @@ import subprocess
 
 import pytest
 
-from trampoline_support import (PACKAGE_DIRECTORY, TRUEFLAME, VERSIONS, environment, python,
-                                read_jitdump)
+from trampoline_support import (PACKAGE_DIRECTORY, TRUEFLAME, VERSIONS, environment,
+                                find_interpreters, python, read_jitdump)
 
 every_version = pytest.mark.parametrize("version", VERSIONS)
 
@@ -98,6 +98,30 @@ def test_every_frame_by_dwarf_and_jitdump(version, way, tmp_path):
                                                                      len(right)))
     assert len(taken) >= 200
     assert len(right) >= 0.95 * len(taken)
+
+
+def frame_pointer_python():
+    """An interpreter that keeps frame pointers: any here, or the one the environment names."""
+    named = os.environ.get("TRUEFLAME_FRAME_POINTER_PYTHON")
+    question = "import sysconfig; print(sysconfig.get_config_var('PY_CORE_CFLAGS'))"
+    for path in [named] if named else [path for _, path in find_interpreters("--paths")]:
+        flags = subprocess.run([path, "-c", question], stdout=subprocess.PIPE, text=True).stdout
+        if "-fno-omit-frame-pointer" in flags:
+            return path
+    return None
+
+
+def test_every_frame_by_frame_pointer(tmp_path):
+    interpreter = frame_pointer_python()
+    if not interpreter:
+        pytest.skip("no CPython here was built with frame pointers")
+    (tmp_path / "app.py").write_text(FOUR)
+    output, samples = record(tmp_path, [TRUEFLAME, "trampoline", "--names=map", "--", interpreter,
+                                        "app.py"], graph="fp", inject=False)
+    taken = inside(samples, output)
+    right = [s for s in taken if s.python == ["foo", "bar", "baz", "main", "<module>"]]
+    print("%d samples inside foo, %d with all frames in order" % (len(taken), len(right)))
+    assert len(taken) >= 200 and len(right) >= 0.95 * len(taken)
 
 
 @every_version
