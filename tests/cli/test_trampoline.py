@@ -1,6 +1,7 @@
 """The trampoline extension on every CPython that is here: names, fork, activation, hooks, limits."""
 import os
 import stat
+import struct
 import subprocess
 
 import pytest
@@ -194,8 +195,33 @@ def test_jitdump_records(version, tmp_path):
         assert len(load["code"]) + unwind["mapped"] <= 128
         by_name[load["name"]] = line["line"]
     assert by_name["py::baz:%s/app.py" % tmp_path] == 4
+    for _, _, unwind in records[::3]:
+        check_unwind_tables(unwind, records[2][2]["code"])
     indices = [fields["index"] for kind, _, fields in records if kind == 0]
     assert len(set(indices)) == len(indices)
+
+
+def check_unwind_tables(unwind, code):
+    """perf lays out code, .eh_frame and .eh_frame_hdr one after the other, the first two ending at
+    a multiple of 8. All addresses in the tables are relative, and must lead to one another."""
+    data, header_bytes = unwind["data"], unwind["header"]
+    frames_at = (len(code) + 7) // 8 * 8
+    header_at = frames_at + len(data) - header_bytes
+
+    def signed(at):
+        return struct.unpack_from("<i", data, at - frames_at)[0]
+
+    first_bytes = struct.unpack_from("<I", data)[0] + 4
+    entry_at = frames_at + first_bytes
+    assert entry_at + 4 - struct.unpack_from("<I", data, first_bytes + 4)[0] == frames_at
+    assert entry_at + 8 + signed(entry_at + 8) == 0  # where the code begins
+    assert signed(entry_at + 12) == len(code)
+    assert data[header_at - frames_at:header_at - frames_at + 4] == bytes([1, 0x1b, 3, 0x3b])
+    assert header_at + 4 + signed(header_at + 4) == frames_at
+    assert signed(header_at + 8) == 1
+    assert header_at + signed(header_at + 12) == 0
+    assert header_at + signed(header_at + 16) == entry_at
+    assert len(data) <= unwind["mapped"]
 
 
 @every_version

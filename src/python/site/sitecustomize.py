@@ -22,17 +22,16 @@ def _activate(directory):
         del sys.path[0]
 
 
-def _chain(directory):
-    """Runs the sitecustomize that this one stands in front of, if there is one."""
-    import importlib.machinery
-    import importlib.util
-
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
-    if spec is None:
-        return
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+def _chain():
+    """Imports the sitecustomize that this one stands in front of, if there is one."""
+    ours = sys.modules.pop("sitecustomize")
+    try:
+        import sitecustomize
+    except ImportError as error:
+        if getattr(error, "name", "sitecustomize") != "sitecustomize":
+            raise
+    finally:
+        sys.modules.setdefault("sitecustomize", ours)
 
 
 def _start():
@@ -45,8 +44,7 @@ def _start():
         if os.environ.get("TRUEFLAME_TRAMPOLINE_PID") == str(os.getpid()):
             sys.stderr.flush()
             os._exit(2)
-    if sys.version_info[0] > 2:
-        _chain(directory)
+    _chain()
 
 
 _start()
