@@ -3,8 +3,8 @@
 # nothing is missing. sudo is used only when not root.
 set -e
 packages="gcc g++ make meson ninja-build pkg-config valgrind binutils libdw-dev libelf-dev
-libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev libcmocka-dev python3 python3-dev python3-pytest git
-bzip2 sqlite3 perl linux-perf"
+libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev libcmocka-dev python3 python3-pytest git
+bzip2 sqlite3 perl golang-go nodejs python3-dev linux-perf"
 missing=
 for package in $packages; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
