@@ -1,0 +1,276 @@
+/*
+ * dispatch_body.h: the interpreter's loop; dispatch.c includes it once for each way of running.
+ *
+ * Threaded code: every operation ends by jumping to the next one's handler, whose address stands
+ * in the operation. The bodies come from instructions.h; here is only what they leave open: how a
+ * register, memory and the pc are reached, and how blocks follow each other.
+ *
+ * What always holds at a block's start: machine->slice has already been charged with the whole
+ * block. Dispatch returns before a block that the slice cannot pay for.
+ */
+
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+#define RD  x[op->rd]
+#define RS1 x[op->rs1]
+#define RS2 x[op->rs2]
+#define FD  f[op->rd]
+#define FS1 f[op->rs1]
+#define FS2 f[op->rs2]
+#define FS3 f[op->immediate & 31]
+#define RM  ((unsigned)op->immediate >> 8)
+#define IMM ((int64_t)op->immediate)
+#define PC  (block->address)
+
+/* Guest memory has any alignment and any type. The accesses are volatile so that machine->at is
+ * stored before them: a fault looks there. */
+#ifndef GUEST_ACCESS
+#define GUEST_ACCESS(type) volatile type __attribute__((aligned(1), may_alias))
+
+#define LOAD(type, where)                                                                          \
+    ({                                                                                             \
+        uint64_t address_ = (where);                                                               \
+        type value_;                                                                               \
+        *(const struct op *volatile *)&machine->at = op;                                           \
+        if (LIKELY(memory_is_inside(address_))) {                                                  \
+            typedef GUEST_ACCESS(type) access_;                                                    \
+            value_ = *(access_ *)(zero + address_);                                                \
+        } else {                                                                                   \
+            value_ = (type)machine_load_outside(machine, address_, sizeof(type));                  \
+        }                                                                                          \
+        value_;                                                                                    \
+    })
+
+#define STORE(type, where, what)                                                                   \
+    do {                                                                                           \
+        uint64_t address_ = (where);                                                               \
+        *(const struct op *volatile *)&machine->at = op;                                           \
+        if (LIKELY(memory_is_inside(address_))) {                                                  \
+            typedef GUEST_ACCESS(type) access_;                                                    \
+            *(access_ *)(zero + address_) = (type)(what);                                          \
+        } else {                                                                                   \
+            machine_store_outside(machine, address_, (what), sizeof(type));                        \
+        }                                                                                          \
+    } while (0)
+
+/* One hart: nothing comes between the load and the store. Misaligned ones fault as on hardware. */
+#define ALIGNED(type, where)                                                                       \
+    ({                                                                                             \
+        uint64_t aligned_ = (where);                                                               \
+        if (UNLIKELY(aligned_ % sizeof(type))) {                                                   \
+            machine->at = op;                                                                      \
+            machine_fault(machine, DISPATCH_BUS, aligned_);                                        \
+        }                                                                                          \
+        aligned_;                                                                                  \
+    })
+
+#define ATOMIC(type, where, expression)                                                            \
+    ({                                                                                             \
+        uint64_t place_ = ALIGNED(type, where);                                                    \
+        type value = (type)RS2, old = LOAD(type, place_);                                          \
+        STORE(type, place_, (type)(expression));                                                   \
+        old;                                                                                       \
+    })
+
+#define LOAD_RESERVED(type, where)                                                                 \
+    ({                                                                                             \
+        uint64_t place_ = ALIGNED(type, where);                                                    \
+        type loaded_ = LOAD(type, place_);                                                         \
+        machine->reserved_address = place_;                                                        \
+        machine->reserved_value = (uint64_t)(int64_t)loaded_;                                      \
+        loaded_;                                                                                   \
+    })
+
+/* Succeeds if memory still holds what lr saw: what a compare-and-swap would do. */
+#define STORE_CONDITIONAL(type, where, what)                                                       \
+    ({                                                                                             \
+        uint64_t place_ = ALIGNED(type, where);                                                    \
+        bool fails_ = machine->reserved_address != place_;                                         \
+        if (!fails_)                                                                               \
+            fails_ = (uint64_t)(int64_t)LOAD(type, place_) != machine->reserved_value;             \
+        if (!fails_)                                                                               \
+            STORE(type, place_, what);                                                             \
+        machine->reserved_address = UINT64_MAX;                                                    \
+        (uint64_t) fails_;                                                                         \
+    })
+#endif
+
+#define NEXT()                                                                                     \
+    do {                                                                                           \
+        op++;                                                                                      \
+        goto *op->handler;                                                                         \
+    } while (0)
+
+/* Goes on with block `next`, which is charged to the slice. */
+#define ENTER()                                                                                    \
+    do {                                                                                           \
+        block = next;                                                                              \
+        if (UNLIKELY((machine->slice -= block->instructions) < 0))                                 \
+            goto out_of_slice;                                                                     \
+        op = block->ops;                                                                           \
+        goto *op->handler;                                                                         \
+    } while (0)
+
+#define FOLLOW(successor)                                                                          \
+    do {                                                                                           \
+        next = block->successor;                                                                   \
+        if (UNLIKELY(!next))                                                                       \
+            goto resolve_##successor;                                                              \
+        ENTER();                                                                                   \
+    } while (0)
+
+#define BRANCH_IF(condition)                                                                       \
+    do {                                                                                           \
+        if (condition)                                                                             \
+            FOLLOW(taken);                                                                         \
+        FOLLOW(next);                                                                              \
+    } while (0)
+
+/* Finds the block at `target`, in the jump cache first. */
+#define LOOK_UP(target)                                                                            \
+    do {                                                                                           \
+        struct jump_cache_entry *entry_ = blocks_jump_entry(&machine->blocks, target);             \
+        next = entry_->block;                                                                      \
+        if (UNLIKELY(entry_->address != (target))) {                                               \
+            next = blocks_find(machine, target);                                                   \
+            if (!next) {                                                                           \
+                machine->pc = target;                                                              \
+                return DISPATCH_FETCH;                                                             \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+enum dispatch_stop DISPATCH(struct riscv_machine *machine, const void *const **handlers)
+{
+    static const void *const labels[MICRO_COUNT] = {
+        [RISCV_ILLEGAL] = &&do_ILLEGAL,
+#define LABEL_PLAIN(name, format, match, mask, body) [RISCV_##name] = &&do_##name,
+#define LABEL_BRANCH(name, match, mask, condition)   [RISCV_##name] = &&do_##name,
+#define LABEL_CONTROL(name, format, match, mask)     [RISCV_##name] = &&do_##name,
+        RISCV_INSTRUCTIONS(LABEL_PLAIN, LABEL_BRANCH, LABEL_CONTROL)
+#define LABEL_MICRO(name) [MICRO_##name] = &&do_##name,
+            RISCV_MICROS(LABEL_MICRO)};
+
+    if (!machine) {
+        *handlers = labels;
+        return DISPATCH_BUDGET;
+    }
+
+    uint64_t *const x = machine->x;
+    uint64_t *const f = machine->f;
+    uint8_t *const zero = machine->zero;
+    struct block *block, *next;
+    const struct op *op;
+    uint64_t target;
+
+    LOOK_UP(machine->pc);
+    ENTER();
+
+#define DO_PLAIN(name, format, match, mask, body)                                                  \
+    do_##name:                                                                                     \
+    body;                                                                                          \
+    NEXT();
+#define DO_BRANCH(name, match, mask, condition)                                                    \
+    do_##name : BRANCH_IF(condition);
+#define DO_CONTROL(name, format, match, mask)
+    RISCV_INSTRUCTIONS(DO_PLAIN, DO_BRANCH, DO_CONTROL)
+
+do_beqz:
+    BRANCH_IF(RS1 == 0);
+do_bnez:
+    BRANCH_IF(RS1 != 0);
+do_bltz:
+    BRANCH_IF((int64_t)RS1 < 0);
+do_bgez:
+    BRANCH_IF((int64_t)RS1 >= 0);
+
+do_load_constant:
+    RD = (uint64_t)IMM;
+    NEXT();
+do_move:
+    RD = RS1;
+    NEXT();
+do_marker:
+    NEXT();
+do_set_rounding:
+    float_round((unsigned)op->immediate);
+    NEXT();
+do_restore_rounding:
+    float_round(machine->fcsr >> 5);
+    NEXT();
+do_float_away : {
+    struct riscv_instruction instruction = riscv_decode((uint32_t)op->immediate);
+    float_nearest_away(&instruction, x, f);
+    NEXT();
+}
+
+do_fall_through:
+    FOLLOW(next);
+do_jump:
+    FOLLOW(taken);
+do_call:
+    RD = block->end;
+    FOLLOW(taken);
+do_jump_register:
+    target = (RS1 + (uint64_t)IMM) & ~1ull;
+    LOOK_UP(target);
+    ENTER();
+do_call_register:
+    target = (RS1 + (uint64_t)IMM) & ~1ull;
+    RD = block->end;
+    LOOK_UP(target);
+    ENTER();
+do_bridge:
+do_fused:
+    FOLLOW(taken);
+
+do_csr : {
+    enum dispatch_stop stop = machine_access_csr(machine, op, (unsigned)op->immediate & 0xfff);
+    if (LIKELY(stop == DISPATCH_BUDGET))
+        FOLLOW(next);
+    machine->pc = stop == DISPATCH_FLUSH ? block->end : block->end - 4;
+    return stop;
+}
+
+do_ecall:
+    machine->pc = block->end;
+    return DISPATCH_ECALL;
+do_fence_i:
+    machine->pc = block->end;
+    return DISPATCH_FLUSH;
+do_ebreak:
+    machine->pc = blocks_address_of(machine, block, op);
+    return DISPATCH_EBREAK;
+do_ILLEGAL:
+    machine->pc = blocks_address_of(machine, block, op);
+    return DISPATCH_ILLEGAL;
+
+/* jal, jalr and Zicsr are never in a block by their own names. */
+do_jal:
+do_jalr:
+do_csrrw:
+do_csrrs:
+do_csrrc:
+do_csrrwi:
+do_csrrsi:
+do_csrrci:
+    __builtin_unreachable();
+
+resolve_taken:
+    target = block->target;
+    LOOK_UP(target);
+    block->taken = next;
+    ENTER();
+
+resolve_next:
+    target = block->end;
+    LOOK_UP(target);
+    block->next = next;
+    ENTER();
+
+out_of_slice:
+    machine->slice += block->instructions;
+    machine->pc = block->address;
+    return DISPATCH_BUDGET;
+}
