@@ -5,11 +5,14 @@
 #include "engines/riscv/machine.h"
 
 #include "common/memory.h"
+#include "engines/riscv/profiling.h"
 #include "engines/riscv/translate.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define CHUNK_BYTES (1u << 20)
+#define SCRATCH_BYTES \
+    ((sizeof(struct block) + TRANSLATION_OPS * sizeof(struct op) + 63) & ~(size_t)63)
 
 struct block_chunk {
     struct block_chunk *before;
@@ -19,9 +22,9 @@ struct block_chunk {
 
 void blocks_create(struct block_cache *cache)
 {
-    cache->table = NULL;
-    cache->chunks = NULL;
-    cache->count = cache->capacity = 0;
+    cache->scratch = aligned_alloc(64, SCRATCH_BYTES);
+    if (!cache->scratch)
+        memory_allocate(SIZE_MAX); /* says so and ends the process */
     blocks_flush(cache);
 }
 
@@ -42,6 +45,17 @@ void blocks_flush(struct block_cache *cache)
 void blocks_destroy(struct block_cache *cache)
 {
     blocks_flush(cache);
+    free(cache->scratch);
+}
+
+bool blocks_set_rounding(struct block_cache *cache, unsigned rounding)
+{
+    bool away = rounding == ROUND_NEAREST_AWAY, illegal = rounding > ROUND_NEAREST_AWAY;
+    bool changes = away != cache->away || illegal != cache->illegal_rounding;
+
+    cache->away = away;
+    cache->illegal_rounding = illegal;
+    return changes;
 }
 
 static size_t place_of(const struct block_cache *cache, uint64_t address)
@@ -83,21 +97,20 @@ static struct block *allocate_block(struct block_cache *cache, size_t op_count)
     }
     struct block *block = (struct block *)(cache->chunks->bytes + cache->chunks->used);
     cache->chunks->used += size_bytes;
-    memset(block, 0, sizeof *block);
     return block;
 }
 
-static struct block *keep_block(struct block_cache *cache, const struct translation *translation)
+static void fill_block(struct riscv_machine *machine, struct block *block,
+                       const struct translation *translation)
 {
-    struct block *block = allocate_block(cache, translation->op_count);
-
+    memset(block, 0, sizeof *block);
     block->instructions = translation->instructions;
     block->address = translation->address;
     block->end = translation->end;
     block->target = translation->target;
     block->op_count = translation->op_count;
     memcpy(block->ops, translation->ops, translation->op_count * sizeof *block->ops);
-    return block;
+    profiling_describe_block(machine, block, translation);
 }
 
 struct block *blocks_find_short(struct riscv_machine *machine, uint64_t address, unsigned most)
@@ -106,7 +119,19 @@ struct block *blocks_find_short(struct riscv_machine *machine, uint64_t address,
 
     if (!translate_block(machine, address, most, &translation))
         return NULL;
-    return keep_block(&machine->blocks, &translation);
+    fill_block(machine, machine->blocks.scratch, &translation);
+    return machine->blocks.scratch;
+}
+
+static struct block *translate_and_keep(struct riscv_machine *machine, uint64_t address)
+{
+    struct translation translation;
+
+    if (!translate_block(machine, address, BLOCK_MAX_INSTRUCTIONS, &translation))
+        return NULL;
+    struct block *block = allocate_block(&machine->blocks, translation.op_count);
+    fill_block(machine, block, &translation);
+    return block;
 }
 
 struct block *blocks_find(struct riscv_machine *machine, uint64_t address)
@@ -117,7 +142,7 @@ struct block *blocks_find(struct riscv_machine *machine, uint64_t address)
         grow_table(cache);
     size_t place = place_of(cache, address);
     if (!cache->table[place]) {
-        struct block *block = blocks_find_short(machine, address, BLOCK_MAX_INSTRUCTIONS);
+        struct block *block = translate_and_keep(machine, address);
         if (!block)
             return NULL;
         cache->table[place] = block;
@@ -128,20 +153,25 @@ struct block *blocks_find(struct riscv_machine *machine, uint64_t address)
     return cache->table[place];
 }
 
-struct block *blocks_make_bridge(struct block_cache *cache, enum micro micro, uint64_t target)
+struct block *blocks_make_bridge(struct block_cache *cache, struct block *target)
 {
     struct block *block = allocate_block(cache, 1);
 
-    block->address = block->end = block->target = target;
+    memset(block, 0, sizeof *block);
+    block->address = block->end = block->target = target->address;
+    block->taken = target;
     block->op_count = 1;
-    block->ops[0] = (struct op){.handler = cache->handlers[micro]};
+    block->ops[0] = (struct op){.handler = cache->handlers[MICRO_bridge]};
     return block;
 }
 
 struct block *blocks_of_op(const struct block_cache *cache, const struct op *op)
 {
+    uint8_t *wanted = (uint8_t *)op;
+
+    if (wanted >= (uint8_t *)cache->scratch && wanted < (uint8_t *)cache->scratch + SCRATCH_BYTES)
+        return cache->scratch;
     for (struct block_chunk *chunk = cache->chunks; chunk; chunk = chunk->before) {
-        uint8_t *wanted = (uint8_t *)op;
         if (wanted < chunk->bytes || wanted >= chunk->bytes + chunk->used)
             continue;
         size_t at = 0;

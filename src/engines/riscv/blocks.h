@@ -34,8 +34,7 @@
     MICRO(call_register)    /* likewise; rd = block->end */                                        \
     MICRO(csr)              /* immediate: number, rd, rs1; rs2: the operation */                   \
     MICRO(bridge)           /* a jump into another function, for the profile */                    \
-    MICRO(beqz) MICRO(bnez) MICRO(bltz) MICRO(bgez)                                                \
-    MICRO(fused)
+    MICRO(beqz) MICRO(bnez) MICRO(bltz) MICRO(bgez)
 
 enum micro {
     MICRO_first = RISCV_OPERATION_COUNT - 1,
@@ -54,11 +53,12 @@ struct op {
 
 struct block {
     uint32_t instructions;
-    uint32_t number; /* the profile's */
+    uint32_t number; /* the profile's, 0: nothing to count */
     struct block *taken, *next; /* NULL until control has passed that way */
     uint64_t address, end;      /* `end` is behind the last instruction */
     uint64_t target;            /* of a direct jump, branch or call */
-    void *function;             /* the profile's */
+    struct code_function *function; /* the profile's; NULL where only calls tell functions apart */
+    uint32_t site;              /* the profile's number of the call that ends the block, or 0 */
     uint32_t op_count;
     struct op ops[];
 };
@@ -76,9 +76,11 @@ struct block_cache {
     struct block **table; /* open addressing, by address */
     size_t count, capacity;
     struct block_chunk *chunks;
+    struct block *scratch; /* for blocks_find_short */
     const void *const *handlers; /* of the dispatch in use, indexed by enum micro */
     bool away;                   /* frm is "nearest, ties away": dynamic floats are float_away */
     bool illegal_rounding;       /* frm holds no rounding mode: dynamic floats are illegal */
+    bool profiled;               /* blocks end at function boundaries and at markers */
     bool lambda;                 /* CSR instructions do nothing, ebreak is ecall */
     bool only_whole_words;       /* the guest has no compressed code: pc % 4 must be 0 */
 };
@@ -92,8 +94,7 @@ void blocks_destroy(struct block_cache *cache);
 /* The block at an address, translated if need be; NULL if there is no code. */
 struct block *blocks_find(struct riscv_machine *machine, uint64_t address);
 
-/* A block of at most `most` instructions that is not kept for others to find; it lives until the
- * next flush. */
+/* A block of at most `most` instructions that nobody else finds; it lives until the next one. */
 struct block *blocks_find_short(struct riscv_machine *machine, uint64_t address, unsigned most);
 
 /* The block that holds an operation, and where in guest code the operation stands. */
@@ -101,8 +102,12 @@ struct block *blocks_of_op(const struct block_cache *cache, const struct op *op)
 uint64_t blocks_address_of(const struct riscv_machine *machine, const struct block *block,
                            const struct op *op);
 
-/* A block without instructions whose only operation is `micro`; it lives until the next flush. */
-struct block *blocks_make_bridge(struct block_cache *cache, enum micro micro, uint64_t target);
+/* From now on floats are translated for this frm. True if that makes a difference: the caller must
+ * flush before it runs another block. */
+bool blocks_set_rounding(struct block_cache *cache, unsigned rounding);
+
+/* A block without instructions that tells the profile of the jump and goes on with `target`. */
+struct block *blocks_make_bridge(struct block_cache *cache, struct block *target);
 
 static inline struct jump_cache_entry *blocks_jump_entry(struct block_cache *cache,
                                                          uint64_t address)

@@ -9,9 +9,7 @@
  * block. Dispatch returns before a block that the slice cannot pay for.
  */
 
-#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-
+#ifndef RD
 #define RD  x[op->rd]
 #define RS1 x[op->rs1]
 #define RS2 x[op->rs2]
@@ -22,6 +20,7 @@
 #define RM  ((unsigned)op->immediate >> 8)
 #define IMM ((int64_t)op->immediate)
 #define PC  (block->address)
+#endif
 
 /* Guest memory has any alignment and any type. The accesses are volatile so that machine->at is
  * stored before them: a fault looks there. */
@@ -96,10 +95,23 @@
     })
 #endif
 
+#ifndef NEXT
 #define NEXT()                                                                                     \
     do {                                                                                           \
         op++;                                                                                      \
         goto *op->handler;                                                                         \
+    } while (0)
+
+/* One more execution of the block in the current context. */
+#define COUNT()                                                                                    \
+    do {                                                                                           \
+        if (DETAIL == LINE_DETAIL && LIKELY(block->number)) {                                      \
+            uint64_t key_ = profiler->hot.current->key + block->number;                            \
+            struct count *entry_ = &counts[(key_ * TREE_MIX) >> (64 - COUNTS_CACHE_BITS)];         \
+            if (UNLIKELY(entry_->key != key_))                                                     \
+                entry_ = counts_miss(&profiler->core.counts, key_);                                \
+            entry_->count++;                                                                       \
+        }                                                                                          \
     } while (0)
 
 /* Goes on with block `next`, which is charged to the slice. */
@@ -108,6 +120,7 @@
         block = next;                                                                              \
         if (UNLIKELY((machine->slice -= block->instructions) < 0))                                 \
             goto out_of_slice;                                                                     \
+        COUNT();                                                                                   \
         op = block->ops;                                                                           \
         goto *op->handler;                                                                         \
     } while (0)
@@ -141,6 +154,21 @@
         }                                                                                          \
     } while (0)
 
+/* A direct jump into another function goes over a bridge, which tells the profile; decided once,
+ * when the jump is first taken. */
+#define BRIDGED(successor)                                                                         \
+    (DETAIL && (successor)->function != block->function                                            \
+         ? blocks_make_bridge(&machine->blocks, successor)                                         \
+         : (successor))
+
+/* What ran up to here belongs to the context that is about to be left. */
+#define SETTLE()                                                                                   \
+    do {                                                                                           \
+        if (DETAIL == FUNCTION_DETAIL)                                                             \
+            profiling_settle(machine, profiler);                                                   \
+    } while (0)
+#endif
+
 enum dispatch_stop DISPATCH(struct riscv_machine *machine, const void *const **handlers)
 {
     static const void *const labels[MICRO_COUNT] = {
@@ -163,8 +191,15 @@ enum dispatch_stop DISPATCH(struct riscv_machine *machine, const void *const **h
     struct block *block, *next;
     const struct op *op;
     uint64_t target;
+    struct profiler *const profiler = machine->profiler;
+    struct count *const counts = DETAIL == LINE_DETAIL ? profiler->core.counts.cache : NULL;
+    (void)profiler, (void)counts;
 
     LOOK_UP(machine->pc);
+#if DETAIL
+    if (next->function != profiler->hot.current->code)
+        profiling_mismatch(machine, next);
+#endif
     ENTER();
 
 #define DO_PLAIN(name, format, match, mask, body)                                                  \
@@ -191,8 +226,6 @@ do_load_constant:
 do_move:
     RD = RS1;
     NEXT();
-do_marker:
-    NEXT();
 do_set_rounding:
     float_round((unsigned)op->immediate);
     NEXT();
@@ -209,21 +242,58 @@ do_fall_through:
     FOLLOW(next);
 do_jump:
     FOLLOW(taken);
+
 do_call:
     RD = block->end;
-    FOLLOW(taken);
-do_jump_register:
-    target = (RS1 + (uint64_t)IMM) & ~1ull;
-    LOOK_UP(target);
+#if DETAIL
+    /* `call next`: a way to learn the pc, not a call. */
+    if (LIKELY(block->target != block->end)) {
+        SETTLE();
+        profiling_call(machine, profiler, block, block->target);
+    }
+#endif
+    next = block->taken;
+    if (UNLIKELY(!next)) {
+        target = block->target;
+        LOOK_UP(target);
+        block->taken = next;
+    }
     ENTER();
+
 do_call_register:
     target = (RS1 + (uint64_t)IMM) & ~1ull;
     RD = block->end;
     LOOK_UP(target);
+#if DETAIL
+    SETTLE();
+    profiling_call(machine, profiler, block, target);
+#endif
     ENTER();
+
+do_jump_register:
+    target = (RS1 + (uint64_t)IMM) & ~1ull;
+    LOOK_UP(target);
+#if DETAIL
+    SETTLE();
+    if (UNLIKELY(!profiling_return(machine, profiler, target)))
+        profiling_jump(machine, next);
+    else if (UNLIKELY(next->function != profiler->hot.current->code))
+        profiling_mismatch(machine, next);
+#endif
+    ENTER();
+
 do_bridge:
-do_fused:
-    FOLLOW(taken);
+    next = block->taken;
+#if DETAIL
+    profiling_mismatch(machine, next);
+#endif
+    ENTER();
+
+do_marker:
+#if DETAIL
+    profiling_marker(machine, op->immediate);
+#endif
+    FOLLOW(next);
 
 do_csr : {
     enum dispatch_stop stop = machine_access_csr(machine, op, (unsigned)op->immediate & 0xfff);
@@ -234,6 +304,11 @@ do_csr : {
 }
 
 do_ecall:
+    if (UNLIKELY(machine->slice < 1)) {
+        machine->pc = block->address;
+        return DISPATCH_BUDGET;
+    }
+    machine->slice--;
     machine->pc = block->end;
     return DISPATCH_ECALL;
 do_fence_i:
@@ -260,13 +335,13 @@ do_csrrci:
 resolve_taken:
     target = block->target;
     LOOK_UP(target);
-    block->taken = next;
+    block->taken = next = BRIDGED(next);
     ENTER();
 
 resolve_next:
     target = block->end;
     LOOK_UP(target);
-    block->next = next;
+    block->next = next = BRIDGED(next);
     ENTER();
 
 out_of_slice:

@@ -59,6 +59,11 @@ unsigned float_leave(unsigned host)
     return flags;
 }
 
+unsigned float_flags(void)
+{
+    return guest_flags_of(_mm_getcsr());
+}
+
 void float_round(unsigned rounding)
 {
     _mm_setcsr((_mm_getcsr() & ~(unsigned)MXCSR_ROUNDING) |

@@ -36,6 +36,9 @@ static inline bool float_host_rounds(unsigned rounding)
 unsigned float_enter(unsigned fcsr);
 unsigned float_leave(unsigned host);
 
+/* Within enter and leave: the flags as they are now. */
+unsigned float_flags(void);
+
 /* Within enter and leave: the rounding mode of the host, set from a RISC-V one. */
 void float_round(unsigned rounding);
 

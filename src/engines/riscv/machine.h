@@ -34,6 +34,13 @@ enum dispatch_stop {
 };
 
 struct profiler;
+struct riscv_machine;
+
+/* The ways of running: without a profile, with one at function or at line detail. With a NULL
+ * machine they only return the table of handlers, indexed by enum micro. */
+typedef enum dispatch_stop dispatch_function(struct riscv_machine *machine,
+                                             const void *const **handlers);
+dispatch_function dispatch_plain, dispatch_functions, dispatch_lines;
 
 struct riscv_machine {
     /* What dispatch touches, first. x[32] takes what is written to x0. */
@@ -49,6 +56,7 @@ struct riscv_machine {
     uint64_t retired; /* instructions of all slices given out, minus `slice`: see machine_retired */
     uint32_t fcsr;    /* frm in bits 7-5; fflags only while dispatch is not running */
 
+    dispatch_function *dispatch;
     struct block_cache blocks;
     struct guest_memory memory;
     sigjmp_buf fault_return;
@@ -58,7 +66,9 @@ struct riscv_machine {
     void *environment_state;
     struct riscv_options options;
     struct riscv_image *image;
-    struct riscv_state state;
+    struct riscv_state state; /* the registers in it are filled in by riscv_state() */
+    bool code_changed; /* blocks must be flushed before dispatch goes on */
+    int64_t held_slice; /* what was taken from `slice` to make dispatch return; see machine_interrupt */
 };
 
 /* Instructions executed so far. */
@@ -72,25 +82,32 @@ struct environment {
     const char *name;
     /* Sets up memory, registers and the environment's own state. */
     int (*start)(struct riscv_machine *machine, struct error *error);
-    /* Answers the call in a7. Returns true to go on; otherwise machine->state says why not. */
-    bool (*call)(struct riscv_machine *machine);
-    /* A fault or trap. Returns true if the guest goes on (a handler of its own). */
-    bool (*trap)(struct riscv_machine *machine, enum dispatch_stop stop);
+    /* Answers the call in a7; ends the run with machine_stop if that is what the call means. */
+    void (*call)(struct riscv_machine *machine);
+    /* A fault or trap: likewise, unless the guest has a handler of its own. */
+    void (*trap)(struct riscv_machine *machine, enum dispatch_stop stop);
     /* The name of call `number`, for frames and messages; NULL: unknown. */
     const char *(*call_name)(uint64_t number);
+    /* Public output to where the options say. NULL: the environment has none. */
+    int (*write_output)(struct riscv_machine *machine, struct error *error);
     void (*finish)(struct riscv_machine *machine);
 };
 
 extern const struct environment linux_environment;
 extern const struct environment lambda_environment;
 
+/* Switches to another way of running; all blocks are translated anew. */
+void machine_choose_dispatch(struct riscv_machine *machine, dispatch_function *dispatch);
+
 /* Runs until the slice is used up or something happened; faults come back as values. */
 enum dispatch_stop machine_dispatch(struct riscv_machine *machine);
 
-/* The two ways of running: without and with the profile. With a NULL machine they return the table
- * of handlers, indexed by enum micro. */
-enum dispatch_stop dispatch_plain(struct riscv_machine *machine, const void *const **handlers);
-enum dispatch_stop dispatch_profiled(struct riscv_machine *machine, const void *const **handlers);
+
+/* Makes dispatch return before the next block that has instructions; blocks are flushed then. */
+void machine_interrupt(struct riscv_machine *machine);
+
+/* The machine that runs on this thread, NULL for none. */
+struct riscv_machine *machine_running(void);
 
 /* Leaves dispatch from inside a memory access. */
 _Noreturn void machine_fault(struct riscv_machine *machine, enum dispatch_stop stop, uint64_t address);
@@ -100,8 +117,7 @@ uint64_t machine_load_outside(struct riscv_machine *machine, uint64_t address, u
 void machine_store_outside(struct riscv_machine *machine, uint64_t address, uint64_t value,
                            unsigned size);
 
-/* Zicsr. `operation` is one of RISCV_csrr*; `operand` the register's or constant's value, `writes`
- * whether there is one to write. Returns DISPATCH_ILLEGAL for a register that is not there,
+/* Zicsr: op->rs2 says which instruction, counted from csrrw. Returns DISPATCH_ILLEGAL for a register that is not there,
  * DISPATCH_FLUSH when floats must be translated anew, DISPATCH_BUDGET otherwise. */
 enum dispatch_stop machine_access_csr(struct riscv_machine *machine, const struct op *op, unsigned csr);
 

@@ -71,8 +71,7 @@ static int host_protection(unsigned permissions)
 static void note_permissions(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
                              unsigned permissions)
 {
-    /* A kept page has at least one bit set, even with no access at all: 0 means free. */
-    memset(memory->permissions + page_index(address), (int)(permissions | 0x80),
+    memset(memory->permissions + page_index(address), (int)(permissions | MEMORY_MAPPED),
            pages_of(size_bytes));
 }
 
@@ -126,6 +125,47 @@ bool memory_allows(const struct guest_memory *memory, uint64_t address, uint64_t
     for (uint64_t i = page_index(address); i <= last; i++)
         if ((memory->permissions[i] & permissions) != permissions)
             return false;
+    return true;
+}
+
+int memory_ensure(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
+                  struct error *error)
+{
+    uint64_t page = address & ~(MEMORY_PAGE - 1);
+    uint64_t count = pages_of(size_bytes + (address - page));
+
+    for (uint64_t i = 0; i < count;) {
+        uint64_t run = 0;
+        while (i + run < count && !memory->permissions[page_index(page) + i + run])
+            run++;
+        if (run && memory_map(memory, page + i * MEMORY_PAGE, run * MEMORY_PAGE,
+                              MEMORY_READ | MEMORY_WRITE, error))
+            return ERROR;
+        i += run ? run : 1;
+    }
+    return OK;
+}
+
+bool memory_find_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
+                         uint64_t *end)
+{
+    if (memory->sparse) {
+        *start = address < 1ull << 63 ? 0 : 1ull << 63;
+        *end = address < 1ull << 63 ? 1ull << 63 : UINT64_MAX;
+        return true;
+    }
+    if (!memory_is_inside(address))
+        return false;
+    uint64_t page = page_index(address), first = page, last = page;
+    uint8_t permissions = memory->permissions[page];
+    if (!permissions)
+        return false;
+    while (first > 0 && memory->permissions[first - 1] == permissions)
+        first--;
+    while (last + 1 < WINDOW_PAGES && memory->permissions[last + 1] == permissions)
+        last++;
+    *start = first * MEMORY_PAGE - MEMORY_HIGH_BYTES;
+    *end = (last + 1) * MEMORY_PAGE - MEMORY_HIGH_BYTES;
     return true;
 }
 
@@ -193,7 +233,11 @@ uint64_t memory_load_sparse(const struct guest_memory *memory, uint64_t address,
 
     for (unsigned i = 0; i < size; i++) {
         uint64_t at = address + i;
-        uint8_t byte = memory_is_inside(at) ? memory->zero[at] : sparse_byte(memory, at);
+        uint8_t byte = 0;
+        if (!memory_is_inside(at))
+            byte = sparse_byte(memory, at);
+        else if (memory->permissions[page_index(at)])
+            byte = memory->zero[at];
         value |= (uint64_t)byte << (8 * i);
     }
     return value;
@@ -204,10 +248,11 @@ void memory_store_sparse(struct guest_memory *memory, uint64_t address, uint64_t
 {
     for (unsigned i = 0; i < size; i++, value >>= 8) {
         uint64_t at = address + i;
-        if (memory_is_inside(at))
-            memory->zero[at] = (uint8_t)value;
-        else
+        struct error ignored;
+        if (!memory_is_inside(at))
             put_sparse_byte(memory, at, (uint8_t)value);
+        else if (!memory_ensure(memory, at, 1, &ignored))
+            memory->zero[at] = (uint8_t)value;
     }
 }
 

@@ -11,8 +11,9 @@
  * stands before an access (memory_is_inside); pages the guest has not mapped are PROT_NONE and
  * fault on the host. The reservation costs address space only.
  *
- * Outside the windows there is nothing for `linux` guests. `lambda` guests have all 2^64 bytes:
- * the few they touch out there are kept page by page in a hash table (`sparse`).
+ * Outside the windows there is nothing for `linux` guests. `lambda` guests have all 2^64 bytes
+ * (`sparse`): inside, pages are mapped when they are first touched; the few that are touched
+ * outside are kept page by page in a hash table.
  */
 #ifndef TRUEFLAME_RISCV_MEMORY_H
 #define TRUEFLAME_RISCV_MEMORY_H
@@ -27,7 +28,12 @@
 #define MEMORY_LOW_BYTES   ((1ull << MEMORY_WINDOW_BITS) - MEMORY_HIGH_BYTES)
 #define MEMORY_PAGE        4096ull
 
-enum { MEMORY_READ = 1, MEMORY_WRITE = 2, MEMORY_EXECUTE = 4 };
+enum {
+    MEMORY_READ = 1,
+    MEMORY_WRITE = 2,
+    MEMORY_EXECUTE = 4,
+    MEMORY_MAPPED = 128, /* set by memory_map and its kin, even where nothing is allowed */
+};
 
 struct memory_page {
     uint64_t number; /* address / MEMORY_PAGE */
@@ -65,6 +71,14 @@ void memory_unmap(struct guest_memory *memory, uint64_t address, uint64_t size_b
 /* Whether every byte of the range has all the permissions. */
 bool memory_allows(const struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
                    unsigned permissions);
+
+/* Maps what is not mapped of the pages that hold the range, readable and writable. */
+int memory_ensure(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
+                  struct error *error);
+
+/* The mapped pages around an address that neighbour each other: [*start, *end). */
+bool memory_find_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
+                         uint64_t *end);
 
 /* The highest free range of that size below `limit`; 0 if there is none. */
 uint64_t memory_find_free(const struct guest_memory *memory, uint64_t size_bytes, uint64_t limit);

@@ -37,6 +37,9 @@ struct riscv_options {
     const char *const *variables; /* envp, NULL-terminated; NULL: none. linux only */
     const char *input_path;       /* private input, NULL: none. lambda only */
     const char *output_path;      /* where public output goes, NULL: nowhere. lambda only */
+    /* Told, in one line, of things the user may want to know while the guest runs; may be NULL. */
+    void (*note)(void *context, const char *text);
+    void *note_context;
 };
 
 enum riscv_ending {
@@ -73,6 +76,9 @@ bool riscv_read_memory(const struct riscv_machine *machine, uint64_t address, vo
                        size_t size_bytes);
 bool riscv_write_memory(struct riscv_machine *machine, uint64_t address, const void *from,
                         size_t size_bytes);
+
+/* Writes the public output so far to options.output_path, if there is one. */
+int riscv_write_output(struct riscv_machine *machine, struct error *error);
 
 /* Which environment was chosen: "linux" or "lambda". */
 const char *riscv_environment_name(const struct riscv_machine *machine);

@@ -2,6 +2,7 @@
 
 #include "engines/riscv/float.h"
 #include "engines/riscv/machine.h"
+#include "engines/riscv/profiling.h"
 #include <string.h>
 
 /* Where writes to x0 go. */
@@ -151,12 +152,8 @@ static bool translate_plain(const struct block_cache *cache, struct translation 
         emit_plain(cache, translation, instruction);
         return true;
     }
-    if (!instruction->rd) {
-        if (operation == RISCV_addi && !instruction->rs1 && instruction->immediate)
-            emit(cache, translation, MICRO_marker)->immediate = instruction->immediate;
-        if (!has_effect_without_result(instruction))
-            return true;
-    }
+    if (!instruction->rd && !has_effect_without_result(instruction))
+        return true;
     if (operation == RISCV_lui || (operation == RISCV_addi && !instruction->rs1)) {
         struct op *op = emit(cache, translation, MICRO_load_constant);
         op->rd = instruction->rd;
@@ -215,11 +212,13 @@ static void translate_control(const struct block_cache *cache, struct translatio
     switch (instruction->operation) {
     case RISCV_jal:
         op = emit(cache, translation, links ? MICRO_call : MICRO_jump);
+        translation->calls = links;
         op->rd = instruction->rd;
         translation->target = translation->end + (uint64_t)(int64_t)instruction->immediate;
         break;
     case RISCV_jalr:
         op = emit(cache, translation, links ? MICRO_call_register : MICRO_jump_register);
+        translation->calls = links;
         op->rd = instruction->rd;
         op->rs1 = instruction->rs1;
         op->immediate = instruction->immediate;
@@ -242,6 +241,13 @@ static void translate_control(const struct block_cache *cache, struct translatio
     }
 }
 
+/* A marker changes the context of what follows, so that it ends its block. */
+static bool is_marker(const struct riscv_instruction *instruction)
+{
+    return instruction->operation == RISCV_addi && !instruction->rd && !instruction->rs1 &&
+           instruction->immediate;
+}
+
 /* Translates one instruction; returns false if the block ends before it. `*ends` is set when it
  * ends with it. */
 static bool translate_instruction(const struct block_cache *cache, struct translation *translation,
@@ -252,6 +258,8 @@ static bool translate_instruction(const struct block_cache *cache, struct transl
         translate_branch(cache, translation, instruction);
     } else if (instruction->kind == RISCV_KIND_CONTROL) {
         translate_control(cache, translation, instruction);
+    } else if (cache->profiled && is_marker(instruction)) {
+        emit(cache, translation, MICRO_marker)->immediate = instruction->immediate;
     } else if (instruction->has_rounding) {
         *ends = !emit_float(cache, translation, instruction);
         if (*ends)
@@ -263,26 +271,41 @@ static bool translate_instruction(const struct block_cache *cache, struct transl
     return true;
 }
 
-bool translate_block(const struct riscv_machine *machine, uint64_t address, unsigned most,
+/* An environment call is a block of its own, without instructions: it is charged when it is made,
+ * to a frame of its own. */
+static bool is_environment_call(const struct block_cache *cache,
+                                const struct riscv_instruction *instruction)
+{
+    return instruction->operation == RISCV_ecall ||
+           (cache->lambda && instruction->operation == RISCV_ebreak);
+}
+
+bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned most,
                      struct translation *translation)
 {
     const struct block_cache *cache = &machine->blocks;
+    uint64_t boundary = profiling_function_end(machine, address);
     bool ends = false;
 
     translation->address = translation->end = address;
     translation->target = 0;
     translation->instructions = translation->op_count = 0;
-    while (!ends && translation->instructions < most) {
+    translation->calls = false;
+    while (!ends && translation->instructions < most && translation->end < boundary) {
         uint32_t word;
         if (!fetch(machine, translation->end, &word))
             break;
         struct riscv_instruction instruction = riscv_decode(word);
+        bool environment_call = is_environment_call(cache, &instruction);
+        if (environment_call && translation->instructions)
+            break;
         if (!translate_instruction(cache, translation, &instruction, &ends))
             break;
+        translation->lengths[translation->instructions] = instruction.length;
         translation->end += instruction.length;
-        translation->instructions++;
+        translation->instructions += !environment_call;
     }
-    if (!translation->instructions)
+    if (translation->end == address)
         return false;
     if (!ends)
         emit(cache, translation, MICRO_fall_through);
