@@ -10,7 +10,10 @@
 #define LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-enum { PLAIN_RUN, FUNCTION_DETAIL, LINE_DETAIL };
+/* Macros, because the preprocessor looks at them. */
+#define PLAIN_RUN       0
+#define FUNCTION_DETAIL 1
+#define LINE_DETAIL     2
 
 #define DISPATCH dispatch_plain
 #define DETAIL   PLAIN_RUN

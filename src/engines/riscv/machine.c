@@ -267,6 +267,7 @@ void riscv_destroy(struct riscv_machine *machine)
 {
     if (machine->environment)
         machine->environment->finish(machine);
+    profiling_end(machine);
     blocks_destroy(&machine->blocks);
     memory_destroy(&machine->memory);
     image_release(machine->image);

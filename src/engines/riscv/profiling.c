@@ -42,9 +42,7 @@ void profiling_describe_block(struct riscv_machine *machine, struct block *block
     struct core *core = &profiler->core;
     struct code_place place = code_map_find(&core->code, block->address);
     block->function = place.function;
-    if (!profiler->line_detail)
-        return;
-    if (block->instructions)
+    if (profiler->line_detail && block->instructions)
         block->number = core_block(core, block->address, place.module, block->instructions,
                                    translation->lengths);
     if (translation->calls)
@@ -228,7 +226,7 @@ void profiling_environment_call(struct riscv_machine *machine, uint64_t address)
     settle(machine);
     machine->slice--;
     struct code_module *module = code_map_find(&core->code, address).module;
-    uint32_t site = profiler->line_detail ? tree_site(&core->tree, address, module) : 0;
+    uint32_t site = tree_site(&core->tree, address, module);
     struct context *marker = core_marker(core, profiler->thread, site, name);
     if (profiler->line_detail) {
         const uint8_t length = 4;

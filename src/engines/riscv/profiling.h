@@ -77,6 +77,12 @@ void profiling_environment_call(struct riscv_machine *machine, uint64_t address)
 void profiling_signal_in(struct riscv_machine *machine, unsigned number, bool alternate);
 void profiling_signal_out(struct riscv_machine *machine);
 
+/* Adds to the contexts what has run, so that their counts are right. */
+void profiling_bring_up_to_date(struct riscv_machine *machine);
+
+/* Releases the profiler, if there is one. */
+void profiling_end(struct riscv_machine *machine);
+
 /* machine->slice is about to be changed by `by`, for reasons other than running. */
 void profiling_adjust_slice(struct riscv_machine *machine, int64_t by);
 

@@ -80,6 +80,40 @@ bool riscv_write_memory(struct riscv_machine *machine, uint64_t address, const v
 /* Writes the public output so far to options.output_path, if there is one. */
 int riscv_write_output(struct riscv_machine *machine, struct error *error);
 
+/* ---- the profile ---- */
+
+struct riscv_profile_options {
+    bool line_detail;      /* lines and inlined functions exact; costs more */
+    bool keep_tail_calls;  /* show the function that made a tail call, too */
+    bool paused;           /* record nothing until riscv_profile_resume */
+    uint32_t max_contexts; /* call paths beyond which recursion folds; 0: no limit */
+};
+
+/* Watches the guest's calls from here on. Must come before the first riscv_run: only a stack that
+ * was watched from the start is known. */
+void riscv_profile_begin(struct riscv_machine *machine,
+                         const struct riscv_profile_options *options);
+
+/* Recording off and on again. The stack is watched all the time, so that the path is known. */
+void riscv_profile_pause(struct riscv_machine *machine);
+void riscv_profile_resume(struct riscv_machine *machine);
+
+enum riscv_profile_state { RISCV_PROFILE_ENDED, RISCV_PROFILE_BUDGET, RISCV_PROFILE_CHECKPOINT };
+
+/* Writes what was recorded so far as a raw file (core/raw.h), under another name first. */
+int riscv_profile_write(struct riscv_machine *machine, const char *path,
+                        enum riscv_profile_state state, struct error *error);
+
+/* How many call paths there are so far. */
+uint32_t riscv_profile_contexts(const struct riscv_machine *machine);
+
+/* The guest's stack, newest frame first, for messages: calls `frame` with the address that is
+ * executing in each frame and the name of its function, "" where there is none. Without a profile
+ * only the newest frame is known. At most `most` frames. */
+void riscv_walk_stack(struct riscv_machine *machine, unsigned most,
+                      void (*frame)(void *context, uint64_t address, const char *name),
+                      void *context);
+
 /* Which environment was chosen: "linux" or "lambda". */
 const char *riscv_environment_name(const struct riscv_machine *machine);
 
