@@ -69,9 +69,13 @@ FLOAT_PUN(float_bits_of_value, float, uint32_t)
 FLOAT_PUN(float_get_d, uint64_t, double)
 FLOAT_PUN(float_bits_of_double, double, uint64_t)
 
+/* The compiler must not see the NaN: it would fold what is done with it, and lose the flags. */
 static inline uint32_t float_unbox(uint64_t boxed)
 {
-    return boxed >= FLOAT_BOX ? (uint32_t)boxed : FLOAT_CANONICAL_S;
+    uint32_t bits = boxed >= FLOAT_BOX ? (uint32_t)boxed : FLOAT_CANONICAL_S;
+
+    __asm__("" : "+r"(bits));
+    return bits;
 }
 
 static inline float float_get_s(uint64_t boxed)
