@@ -138,6 +138,11 @@ struct riscv_machine *machine_running(void)
     return running;
 }
 
+void machine_set_running(struct riscv_machine *machine)
+{
+    running = machine;
+}
+
 /* With a slice of -1 no block that has instructions can be paid for. */
 void machine_interrupt(struct riscv_machine *machine)
 {

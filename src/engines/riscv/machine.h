@@ -106,8 +106,10 @@ enum dispatch_stop machine_dispatch(struct riscv_machine *machine);
 /* Makes dispatch return before the next block that has instructions; blocks are flushed then. */
 void machine_interrupt(struct riscv_machine *machine);
 
-/* The machine that runs on this thread, NULL for none. */
+/* The machine that runs on this thread, NULL for none: for those who cannot be told, which are
+ * the handler of host signals and the core's questions about the guest's memory. */
 struct riscv_machine *machine_running(void);
+void machine_set_running(struct riscv_machine *machine);
 
 /* Leaves dispatch from inside a memory access. */
 _Noreturn void machine_fault(struct riscv_machine *machine, enum dispatch_stop stop, uint64_t address);

@@ -32,7 +32,9 @@ void riscv_profile_begin(struct riscv_machine *machine,
         code_map_add_image(&profiler->core.code, path ? path : image->path, image->bytes,
                            image->size_bytes, image->code_start, image->code_end, image->bias);
     free(path);
+    machine_set_running(machine);
     profiler->thread = core_thread_new(&profiler->core, machine->x[REGISTER_SP]);
+    machine_set_running(NULL);
     profiler->hot = profiler->thread->own;
     profiler->thread->hot = &profiler->hot;
     if (machine->environment == &linux_environment)

@@ -15,7 +15,7 @@ function choose             /* 5: case 1 */
     address t0, 1f
     jr t0
     nops 3
-1:  li a0, 1
+1:  li a0, 0
     ret
 end choose
 
@@ -24,7 +24,7 @@ function choose_framed      /* 9 */
     address t0, 1f
     jr t0
     nops 3
-1:  li a0, 1
+1:  li a0, 0
     close_frame
     ret
 end choose_framed
