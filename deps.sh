@@ -4,7 +4,8 @@
 set -e
 packages="gcc g++ make meson ninja-build pkg-config valgrind binutils libdw-dev libelf-dev
 libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev libcmocka-dev python3 python3-pytest git
-bzip2 sqlite3 perl libsecp256k1-dev"
+bzip2 sqlite3 perl libsecp256k1-dev gcc-riscv64-linux-gnu g++-riscv64-linux-gnu
+libc6-dev-riscv64-cross qemu-user"
 missing=
 for package in $packages; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

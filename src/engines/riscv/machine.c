@@ -20,7 +20,10 @@
 /* The machine whose guest is running on this thread, for the signal handler. */
 static _Thread_local struct riscv_machine *running;
 
-static pthread_once_t handlers_installed = PTHREAD_ONCE_INIT;
+/* The handlers are the process's: the first machine that runs brings ours, the last one takes
+ * them away again. */
+static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned handlers_users;
 static struct sigaction handler_before[2]; /* of SIGSEGV, SIGBUS */
 
 static bool is_guest_memory(const struct riscv_machine *machine, const void *address)
@@ -76,8 +79,22 @@ static void install_handlers(void)
                                .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
 
     sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &handler_before[0]);
-    sigaction(SIGBUS, &action, &handler_before[1]);
+    pthread_mutex_lock(&handlers_lock);
+    if (!handlers_users++) {
+        sigaction(SIGSEGV, &action, &handler_before[0]);
+        sigaction(SIGBUS, &action, &handler_before[1]);
+    }
+    pthread_mutex_unlock(&handlers_lock);
+}
+
+static void remove_handlers(void)
+{
+    pthread_mutex_lock(&handlers_lock);
+    if (!--handlers_users) {
+        sigaction(SIGSEGV, &handler_before[0], NULL);
+        sigaction(SIGBUS, &handler_before[1], NULL);
+    }
+    pthread_mutex_unlock(&handlers_lock);
 }
 
 _Noreturn void machine_fault(struct riscv_machine *machine, enum dispatch_stop stop,
@@ -119,7 +136,6 @@ enum dispatch_stop machine_dispatch(struct riscv_machine *machine)
 {
     enum dispatch_stop stop;
 
-    pthread_once(&handlers_installed, install_handlers);
     running = machine;
     unsigned host = float_enter(machine->fcsr);
     if (sigsetjmp(machine->fault_return, 0)) {
@@ -213,6 +229,7 @@ enum riscv_ending riscv_run(struct riscv_machine *machine, uint64_t instructions
     machine->slice = (int64_t)(instructions > INT64_MAX ? INT64_MAX : instructions);
     machine->retired += (uint64_t)machine->slice;
     profiling_adjust_slice(machine, machine->slice);
+    install_handlers();
     while (machine->state.ending == RISCV_RUNNING && machine->slice > 0) {
         enum dispatch_stop stop = machine_dispatch(machine);
         if (stop == DISPATCH_BUDGET && machine->slice > 0 && !machine->code_changed)
@@ -221,6 +238,7 @@ enum riscv_ending riscv_run(struct riscv_machine *machine, uint64_t instructions
             resume_interrupted(machine);
         handle_stop(machine, stop);
     }
+    remove_handlers();
     machine->retired -= (uint64_t)machine->slice;
     profiling_adjust_slice(machine, -machine->slice);
     machine->slice = 0;
