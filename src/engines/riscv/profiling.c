@@ -229,8 +229,9 @@ void profiling_environment_call(struct riscv_machine *machine, uint64_t address)
     uint32_t site = tree_site(&core->tree, address, module);
     struct context *marker = core_marker(core, profiler->thread, site, name);
     if (profiler->line_detail) {
+        /* A block of the markers' own: nothing is inlined into a frame without code. */
         const uint8_t length = 4;
-        count_block(profiler, marker, core_block(core, address, module, 1, &length), 1);
+        count_block(profiler, marker, core_block(core, 0, core->code.markers, 1, &length), 1);
     } else {
         marker->self_instructions++;
         profiler->settled = machine->slice;
