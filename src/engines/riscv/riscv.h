@@ -90,7 +90,7 @@ struct riscv_profile_options {
 };
 
 /* Watches the guest's calls from here on. Must come before the first riscv_run: only a stack that
- * was watched from the start is known. */
+ * was watched from the start is known. The profile's memory is kept until the process ends. */
 void riscv_profile_begin(struct riscv_machine *machine,
                          const struct riscv_profile_options *options);
 
