@@ -104,7 +104,7 @@ static void fill_block(struct riscv_machine *machine, struct block *block,
                        const struct translation *translation)
 {
     memset(block, 0, sizeof *block);
-    block->instructions = translation->instructions;
+    block->instructions = translation->instructions ? translation->instructions : BLOCK_SPECIAL;
     block->address = translation->address;
     block->end = translation->end;
     block->target = translation->target;
@@ -158,6 +158,7 @@ struct block *blocks_make_bridge(struct block_cache *cache, struct block *target
     struct block *block = allocate_block(cache, 1);
 
     memset(block, 0, sizeof *block);
+    block->instructions = BLOCK_SPECIAL;
     block->address = block->end = block->target = target->address;
     block->taken = target;
     block->op_count = 1;

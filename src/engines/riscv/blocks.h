@@ -15,6 +15,7 @@
 #define TRUEFLAME_RISCV_BLOCKS_H
 
 #include "engines/riscv/decode.h"
+#include "engines/riscv/fusions.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,10 +38,21 @@
     MICRO(beqz) MICRO(bnez) MICRO(bltz) MICRO(bgez)
 
 enum micro {
-    MICRO_first = RISCV_OPERATION_COUNT - 1,
+    /* Instructions by their own names come first. */
+#define MICRO_PLAIN(name, format, match, mask, body) MICRO_##name = RISCV_##name,
+#define MICRO_BRANCH(name, match, mask, condition)   MICRO_##name = RISCV_##name,
+#define MICRO_CONTROL(name, format, match, mask)     MICRO_##name = RISCV_##name,
+    RISCV_INSTRUCTIONS(MICRO_PLAIN, MICRO_BRANCH, MICRO_CONTROL)
+#undef MICRO_PLAIN
+#undef MICRO_BRANCH
+#undef MICRO_CONTROL
+    MICRO_last_instruction = RISCV_OPERATION_COUNT - 1,
 #define MICRO_NAME(name) MICRO_##name,
     RISCV_MICROS(MICRO_NAME)
 #undef MICRO_NAME
+#define MICRO_FUSED(first, second) MICRO_##first##_##second,
+    RISCV_FUSIONS(MICRO_FUSED, MICRO_FUSED)
+#undef MICRO_FUSED
     MICRO_COUNT,
 };
 
@@ -52,8 +64,8 @@ struct op {
 };
 
 struct block {
-    uint32_t instructions;
-    uint32_t number; /* the profile's, 0: nothing to count */
+    uint32_t instructions; /* or BLOCK_SPECIAL */
+    uint32_t number;       /* the profile's */
     struct block *taken, *next; /* NULL until control has passed that way */
     uint64_t address, end;      /* `end` is behind the last instruction */
     uint64_t target;            /* of a direct jump, branch or call */
@@ -64,6 +76,10 @@ struct block {
 };
 
 #define BLOCK_MAX_INSTRUCTIONS 128
+
+/* More instructions than any slice has: dispatch looks closer at such a block before it goes on.
+ * Bridges and environment calls, which have no instructions to charge or count. */
+#define BLOCK_SPECIAL 0x80000000u
 #define JUMP_CACHE_ENTRIES     16384
 
 struct jump_cache_entry {

@@ -15,6 +15,8 @@
 #define FUNCTION_DETAIL 1
 #define LINE_DETAIL     2
 
+#include "engines/riscv/execute.h"
+
 #define DISPATCH dispatch_plain
 #define DETAIL   PLAIN_RUN
 #include "engines/riscv/dispatch_body.h"

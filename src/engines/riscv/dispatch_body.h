@@ -9,104 +9,22 @@
  * block. Dispatch returns before a block that the slice cannot pay for.
  */
 
-#ifndef RD
+#ifndef NEXT
 #define RD  x[op->rd]
 #define RS1 x[op->rs1]
-#define RS2 x[op->rs2]
-#define FD  f[op->rd]
-#define FS1 f[op->rs1]
-#define FS2 f[op->rs2]
-#define FS3 f[op->immediate & 31]
-#define RM  ((unsigned)op->immediate >> 8)
 #define IMM ((int64_t)op->immediate)
-#define PC  (block->address)
-#endif
 
-/* Guest memory has any alignment and any type. The accesses are volatile so that machine->at is
- * stored before them: a fault looks there. */
-#ifndef GUEST_ACCESS
-#define GUEST_ACCESS(type) volatile type __attribute__((aligned(1), may_alias))
-
-#define LOAD(type, where)                                                                          \
-    ({                                                                                             \
-        uint64_t address_ = (where);                                                               \
-        type value_;                                                                               \
-        *(const struct op *volatile *)&machine->at = op;                                           \
-        if (LIKELY(memory_is_inside(address_))) {                                                  \
-            typedef GUEST_ACCESS(type) access_;                                                    \
-            value_ = *(access_ *)(zero + address_);                                                \
-        } else {                                                                                   \
-            value_ = (type)machine_load_outside(machine, address_, sizeof(type));                  \
-        }                                                                                          \
-        value_;                                                                                    \
-    })
-
-#define STORE(type, where, what)                                                                   \
-    do {                                                                                           \
-        uint64_t address_ = (where);                                                               \
-        *(const struct op *volatile *)&machine->at = op;                                           \
-        if (LIKELY(memory_is_inside(address_))) {                                                  \
-            typedef GUEST_ACCESS(type) access_;                                                    \
-            *(access_ *)(zero + address_) = (type)(what);                                          \
-        } else {                                                                                   \
-            machine_store_outside(machine, address_, (what), sizeof(type));                        \
-        }                                                                                          \
-    } while (0)
-
-/* One hart: nothing comes between the load and the store. Misaligned ones fault as on hardware. */
-#define ALIGNED(type, where)                                                                       \
-    ({                                                                                             \
-        uint64_t aligned_ = (where);                                                               \
-        if (UNLIKELY(aligned_ % sizeof(type))) {                                                   \
-            machine->at = op;                                                                      \
-            machine_fault(machine, DISPATCH_BUS, aligned_);                                        \
-        }                                                                                          \
-        aligned_;                                                                                  \
-    })
-
-#define ATOMIC(type, where, expression)                                                            \
-    ({                                                                                             \
-        uint64_t place_ = ALIGNED(type, where);                                                    \
-        type value = (type)RS2, old = LOAD(type, place_);                                          \
-        STORE(type, place_, (type)(expression));                                                   \
-        old;                                                                                       \
-    })
-
-#define LOAD_RESERVED(type, where)                                                                 \
-    ({                                                                                             \
-        uint64_t place_ = ALIGNED(type, where);                                                    \
-        type loaded_ = LOAD(type, place_);                                                         \
-        machine->reserved_address = place_;                                                        \
-        machine->reserved_value = (uint64_t)(int64_t)loaded_;                                      \
-        loaded_;                                                                                   \
-    })
-
-/* Succeeds if memory still holds what lr saw: what a compare-and-swap would do. */
-#define STORE_CONDITIONAL(type, where, what)                                                       \
-    ({                                                                                             \
-        uint64_t place_ = ALIGNED(type, where);                                                    \
-        bool fails_ = machine->reserved_address != place_;                                         \
-        if (!fails_)                                                                               \
-            fails_ = (uint64_t)(int64_t)LOAD(type, place_) != machine->reserved_value;             \
-        if (!fails_)                                                                               \
-            STORE(type, place_, what);                                                             \
-        machine->reserved_address = UINT64_MAX;                                                    \
-        (uint64_t) fails_;                                                                         \
-    })
-#endif
-
-#ifndef NEXT
 #define NEXT()                                                                                     \
     do {                                                                                           \
         op++;                                                                                      \
         goto *op->handler;                                                                         \
     } while (0)
 
-/* One more execution of the block in the current context. */
+/* One more execution of the block in the current context, whose key is at hand. */
 #define COUNT()                                                                                    \
     do {                                                                                           \
-        if (DETAIL == LINE_DETAIL && LIKELY(block->number)) {                                      \
-            uint64_t key_ = profiler->hot.current->key + block->number;                            \
+        if (DETAIL == LINE_DETAIL) {                                                               \
+            uint64_t key_ = context_key + block->number;                                           \
             struct count *entry_ = &counts[(key_ * TREE_MIX) >> (64 - COUNTS_CACHE_BITS)];         \
             if (UNLIKELY(entry_->key != key_))                                                     \
                 entry_ = counts_miss(&profiler->core.counts, key_);                                \
@@ -161,6 +79,13 @@
          ? blocks_make_bridge(&machine->blocks, successor)                                         \
          : (successor))
 
+/* The current context may have changed. */
+#define CONTEXT_CHANGED()                                                                          \
+    do {                                                                                           \
+        if (DETAIL == LINE_DETAIL)                                                                 \
+            context_key = profiler->hot.current->key;                                              \
+    } while (0)
+
 /* What ran up to here belongs to the context that is about to be left. */
 #define SETTLE()                                                                                   \
     do {                                                                                           \
@@ -178,7 +103,9 @@ enum dispatch_stop DISPATCH(struct riscv_machine *machine, const void *const **h
 #define LABEL_CONTROL(name, format, match, mask)     [RISCV_##name] = &&do_##name,
         RISCV_INSTRUCTIONS(LABEL_PLAIN, LABEL_BRANCH, LABEL_CONTROL)
 #define LABEL_MICRO(name) [MICRO_##name] = &&do_##name,
-            RISCV_MICROS(LABEL_MICRO)};
+            RISCV_MICROS(LABEL_MICRO)
+#define LABEL_FUSED(first, second) [MICRO_##first##_##second] = &&do_##first##_##second,
+                RISCV_FUSIONS(LABEL_FUSED, LABEL_FUSED)};
 
     if (!machine) {
         *handlers = labels;
@@ -193,38 +120,56 @@ enum dispatch_stop DISPATCH(struct riscv_machine *machine, const void *const **h
     uint64_t target;
     struct profiler *const profiler = machine->profiler;
     struct count *const counts = DETAIL == LINE_DETAIL ? profiler->core.counts.cache : NULL;
-    (void)profiler, (void)counts;
+    uint64_t context_key = 0;
+    (void)profiler, (void)counts, (void)context_key;
 
     LOOK_UP(machine->pc);
 #if DETAIL
     if (next->function != profiler->hot.current->code)
         profiling_mismatch(machine, next);
 #endif
+    CONTEXT_CHANGED();
     ENTER();
 
 #define DO_PLAIN(name, format, match, mask, body)                                                  \
     do_##name:                                                                                     \
-    body;                                                                                          \
+    execute_##name(machine, op, block, zero, RS1);                                                 \
     NEXT();
 #define DO_BRANCH(name, match, mask, condition)                                                    \
-    do_##name : BRANCH_IF(condition);
+    do_##name : BRANCH_IF(condition_##name(machine, op, RS1));
 #define DO_CONTROL(name, format, match, mask)
     RISCV_INSTRUCTIONS(DO_PLAIN, DO_BRANCH, DO_CONTROL)
 
 do_beqz:
-    BRANCH_IF(RS1 == 0);
+    BRANCH_IF(condition_beqz(machine, op, RS1));
 do_bnez:
-    BRANCH_IF(RS1 != 0);
+    BRANCH_IF(condition_bnez(machine, op, RS1));
 do_bltz:
     BRANCH_IF((int64_t)RS1 < 0);
 do_bgez:
     BRANCH_IF((int64_t)RS1 >= 0);
 
+/* The first one's result is still in a host register when the second one wants it. */
+#define DO_PAIR(first, second)                                                                     \
+    do_##first##_##second:                                                                         \
+    execute_##first(machine, op, block, zero, RS1);                                                \
+    target = RD;                                                                                   \
+    op++;                                                                                          \
+    execute_##second(machine, op, block, zero, target);                                            \
+    NEXT();
+#define DO_PAIR_BRANCH(first, second)                                                              \
+    do_##first##_##second:                                                                         \
+    execute_##first(machine, op, block, zero, RS1);                                                \
+    target = RD;                                                                                   \
+    op++;                                                                                          \
+    BRANCH_IF(condition_##second(machine, op, target));
+    RISCV_FUSIONS(DO_PAIR, DO_PAIR_BRANCH)
+
 do_load_constant:
-    RD = (uint64_t)IMM;
+    execute_load_constant(machine, op, block, zero, 0);
     NEXT();
 do_move:
-    RD = RS1;
+    execute_move(machine, op, block, zero, RS1);
     NEXT();
 do_set_rounding:
     float_round((unsigned)op->immediate);
@@ -250,6 +195,7 @@ do_call:
     if (LIKELY(block->target != block->end)) {
         SETTLE();
         profiling_call(machine, profiler, block, block->target);
+        CONTEXT_CHANGED();
     }
 #endif
     next = block->taken;
@@ -267,6 +213,7 @@ do_call_register:
 #if DETAIL
     SETTLE();
     profiling_call(machine, profiler, block, target);
+    CONTEXT_CHANGED();
 #endif
     ENTER();
 
@@ -279,6 +226,7 @@ do_jump_register:
         profiling_jump(machine, next);
     else if (UNLIKELY(next->function != profiler->hot.current->code))
         profiling_mismatch(machine, next);
+    CONTEXT_CHANGED();
 #endif
     ENTER();
 
@@ -286,12 +234,14 @@ do_bridge:
     next = block->taken;
 #if DETAIL
     profiling_mismatch(machine, next);
+    CONTEXT_CHANGED();
 #endif
     ENTER();
 
 do_marker:
 #if DETAIL
     profiling_marker(machine, op->immediate);
+    CONTEXT_CHANGED();
 #endif
     FOLLOW(next);
 
@@ -346,6 +296,10 @@ resolve_next:
 
 out_of_slice:
     machine->slice += block->instructions;
+    if (block->instructions == BLOCK_SPECIAL) {
+        op = block->ops;
+        goto *op->handler;
+    }
     machine->pc = block->address;
     return DISPATCH_BUDGET;
 }

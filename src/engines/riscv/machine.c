@@ -17,6 +17,8 @@
 #include <ucontext.h>
 #include <xmmintrin.h>
 
+#define MAX_SLICE (1ull << 30)
+
 /* The machine whose guest is running on this thread, for the signal handler. */
 static _Thread_local struct riscv_machine *running;
 
@@ -224,12 +226,12 @@ static void handle_stop(struct riscv_machine *machine, enum dispatch_stop stop)
     }
 }
 
-enum riscv_ending riscv_run(struct riscv_machine *machine, uint64_t instructions)
+/* At most MAX_SLICE instructions: fewer than BLOCK_SPECIAL. */
+static void run_slice(struct riscv_machine *machine, uint64_t instructions)
 {
-    machine->slice = (int64_t)(instructions > INT64_MAX ? INT64_MAX : instructions);
-    machine->retired += (uint64_t)machine->slice;
+    machine->slice = (int64_t)instructions;
+    machine->retired += instructions;
     profiling_adjust_slice(machine, machine->slice);
-    install_handlers();
     while (machine->state.ending == RISCV_RUNNING && machine->slice > 0) {
         enum dispatch_stop stop = machine_dispatch(machine);
         if (stop == DISPATCH_BUDGET && machine->slice > 0 && !machine->code_changed)
@@ -238,10 +240,20 @@ enum riscv_ending riscv_run(struct riscv_machine *machine, uint64_t instructions
             resume_interrupted(machine);
         handle_stop(machine, stop);
     }
-    remove_handlers();
     machine->retired -= (uint64_t)machine->slice;
     profiling_adjust_slice(machine, -machine->slice);
     machine->slice = 0;
+}
+
+enum riscv_ending riscv_run(struct riscv_machine *machine, uint64_t instructions)
+{
+    install_handlers();
+    while (machine->state.ending == RISCV_RUNNING && instructions) {
+        uint64_t slice = instructions < MAX_SLICE ? instructions : MAX_SLICE;
+        run_slice(machine, slice);
+        instructions -= slice;
+    }
+    remove_handlers();
     return machine->state.ending;
 }
 

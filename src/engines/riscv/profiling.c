@@ -42,7 +42,7 @@ void profiling_describe_block(struct riscv_machine *machine, struct block *block
     struct core *core = &profiler->core;
     struct code_place place = code_map_find(&core->code, block->address);
     block->function = place.function;
-    if (profiler->line_detail && block->instructions)
+    if (profiler->line_detail && block->instructions != BLOCK_SPECIAL)
         block->number = core_block(core, block->address, place.module, block->instructions,
                                    translation->lengths);
     if (translation->calls)

@@ -13,9 +13,57 @@ static struct op *emit(const struct block_cache *cache, struct translation *tran
 {
     struct op *op = &translation->ops[translation->op_count++];
 
+    translation->before_micro = translation->last_micro;
+    translation->last_micro = (uint16_t)micro;
     *op = (struct op){.handler = cache->handlers[micro],
                       .ordinal = (uint8_t)translation->instructions};
     return op;
+}
+
+static const struct {
+    uint16_t first, second, fused;
+} fusions[] = {
+#define FUSION(first, second) {MICRO_##first, MICRO_##second, MICRO_##first##_##second},
+    RISCV_FUSIONS(FUSION, FUSION)};
+
+static bool is_commutative(unsigned micro)
+{
+    switch (micro) {
+    case RISCV_add:
+    case RISCV_addw:
+    case RISCV_xor:
+    case RISCV_mulw:
+    case RISCV_beq:
+    case RISCV_bne:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Makes one operation of the last two, if they are a pair and the second wants the first's result.
+ * The second one stays where it is: it holds its operands. */
+static void fuse_last_two(const struct block_cache *cache, struct translation *translation)
+{
+    if (translation->op_count < 2)
+        return;
+    struct op *second = &translation->ops[translation->op_count - 1], *first = second - 1;
+    for (size_t i = 0; i < sizeof fusions / sizeof fusions[0]; i++) {
+        if (fusions[i].first != translation->before_micro ||
+            fusions[i].second != translation->last_micro)
+            continue;
+        if (second->rs1 != first->rd && second->rs2 == first->rd &&
+            is_commutative(translation->last_micro)) {
+            uint8_t swapped = second->rs1;
+            second->rs1 = second->rs2;
+            second->rs2 = swapped;
+        }
+        if (second->rs1 != first->rd)
+            return;
+        first->handler = cache->handlers[fusions[i].fused];
+        translation->last_micro = MICRO_COUNT;
+        return;
+    }
 }
 
 /* Reads the instruction at an address; 0 bytes if there is no code. */
@@ -291,6 +339,7 @@ bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned m
     translation->target = 0;
     translation->instructions = translation->op_count = 0;
     translation->calls = false;
+    translation->before_micro = translation->last_micro = MICRO_COUNT;
     while (!ends && translation->instructions < most && translation->end < boundary) {
         uint32_t word;
         if (!fetch(machine, translation->end, &word))
@@ -301,6 +350,7 @@ bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned m
             break;
         if (!translate_instruction(cache, translation, &instruction, &ends))
             break;
+        fuse_last_two(cache, translation);
         translation->lengths[translation->instructions] = instruction.length;
         translation->end += instruction.length;
         translation->instructions += !environment_call;
