@@ -65,9 +65,11 @@ static bool decode_prefixes(struct cursor *cursor, struct instruction *out)
         else if (is_prefix(out, byte))
             out->rex = 0;
         else
-            return true;
+            break;
         cursor->at++;
     }
+    out->prefix_length = cursor->at;
+    return true;
 }
 
 static bool decode_modrm(struct cursor *cursor, struct instruction *out)

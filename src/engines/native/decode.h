@@ -71,6 +71,7 @@ struct instruction {
     uint8_t prefixes;     /* enum prefix_bits */
     uint8_t rex;          /* 0 or the byte 40-4F, where it counts */
     uint8_t vector_register; /* VEX/EVEX vvvv, not inverted; 0 otherwise */
+    uint8_t prefix_length; /* bytes before the escape or opcode; `rex` is the last of them */
     uint8_t opcode_offset; /* of the (last) opcode byte */
     uint8_t modrm_offset; /* 0: there is none */
     uint8_t modrm;

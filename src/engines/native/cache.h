@@ -1,0 +1,113 @@
+/*
+ * cache.h: the code cache: translated blocks, the exits out of them, and how to find both.
+ *
+ *   hot   ->  blocks, one after the other            the program's instructions
+ *   cold  <-  from the other end: exit stubs         taken once, then linked past
+ *
+ * The memory is one file mapped twice: executable at CACHE_START, writable at CACHE_WRITE; no
+ * mapping is both. A block stays where it is until the whole cache is thrown away.
+ *
+ * A block has, for every place in its code where a signal may find it, a `struct mark`: the
+ * program's pc and which registers are away in their spill slots there. So a fault or an
+ * asynchronous signal can always be told the exact state of the program.
+ */
+#ifndef TRUEFLAME_NATIVE_CACHE_H
+#define TRUEFLAME_NATIVE_CACHE_H
+
+#include "engines/native/arena.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum mark_kind {
+    MARK_PROGRAM, /* here the program is at `pc`, once `spilled` registers are restored */
+    MARK_ENGINE,  /* between two states of the program: run on to the next mark */
+};
+
+struct mark {
+    uint16_t offset;  /* from the block's code on */
+    uint16_t spilled; /* bit n: register n is in spill[n] */
+    uint8_t kind;     /* enum mark_kind */
+    int8_t ahead;     /* instructions already counted but not yet executed */
+    uint16_t pc_offset; /* from the block's pc on */
+};
+
+struct block {
+    uint64_t pc;        /* of the program */
+    uint32_t code;      /* offset in the cache */
+    uint32_t code_size;
+    uint32_t source_size; /* bytes from pc on that were translated */
+    uint16_t mark_count;
+    uint16_t flags;     /* enum block_flags */
+    struct mark *marks; /* sorted by offset */
+    uint32_t incoming;  /* first exit that is linked to this block, 0: none */
+    uint32_t next_in_page; /* block number, 0: none */
+};
+
+enum block_flags { BLOCK_DEAD = 1 };
+
+enum exit_kind {
+    EXIT_NONE,
+    EXIT_JUMP,          /* to `target`, by a branch that can be linked */
+    EXIT_JUMP_INDIRECT, /* to thread.target */
+    EXIT_CALL,          /* to `target`, return address pushed */
+    EXIT_CALL_INDIRECT, /* to thread.target, return address pushed */
+    EXIT_RETURN,        /* to thread.target, return address popped */
+    EXIT_SYSCALL,
+    EXIT_ILLEGAL,       /* no instruction of ours at `target` */
+    EXIT_UNMAPPED,      /* nothing executable at `target` */
+    EXIT_REFUSED,
+};
+
+struct exit {
+    uint64_t target;   /* where the program goes on; EXIT_CALL_INDIRECT: unknown */
+    uint64_t pc;       /* of the branch */
+    uint32_t patch;    /* offset of the 32-bit displacement that linking rewrites, 0: none */
+    uint32_t block;    /* number of the block that has this exit */
+    uint32_t next_incoming; /* next exit that is linked to the same block */
+    uint32_t stub;     /* offset of its code */
+    uint8_t kind;      /* enum exit_kind */
+    uint8_t length;    /* bytes of the branch instruction */
+    uint8_t linked;
+    const char *refusal;
+};
+
+struct cache {
+    struct lock lock;       /* held while blocks are made, linked or removed */
+    uint32_t hot, cold;     /* the free space is [hot, cold) */
+    struct exit *exits;     /* row 0 is unused */
+    uint32_t exit_count, exit_capacity;
+    struct block *blocks;   /* row 0 is unused */
+    uint32_t block_count, block_capacity;
+    uint32_t *slots;        /* hash of pc to block number */
+    uint32_t slot_mask;
+    uint32_t *by_code;      /* block number for each CODE_GRAIN bytes of cache, for signals */
+};
+
+extern struct cache cache;
+
+void cache_init(void);
+
+/* The block that begins at `pc`, or NULL. */
+struct block *cache_find(uint64_t pc);
+
+/* The block whose code holds cache address `address`, or NULL. */
+struct block *cache_find_code(uint64_t address);
+
+/* Room for `size` bytes of code; makes room by throwing everything away if need be. */
+bool cache_has_room(uint32_t hot_bytes, uint32_t cold_bytes);
+
+struct block *cache_add_block(uint64_t pc);
+void cache_publish(struct block *block); /* its code is complete: it may be found */
+uint32_t cache_add_exit(void);
+
+void cache_link(struct exit *exit, struct block *to);
+
+/* Blocks with source bytes in [start, end) are gone. */
+void cache_invalidate(uint64_t start, uint64_t end);
+
+static inline uint8_t *cache_writable(uint32_t offset)
+{
+    return (uint8_t *)(0x650010000000ul + offset);
+}
+
+#endif

@@ -1,0 +1,387 @@
+/*
+ * translate.c: see translate.h.
+ *
+ * A block is a run of instructions with one entry. It goes through conditional branches that are
+ * not taken, up to a few, and ends at anything else that moves control. Between two branches
+ * every instruction runs or none does: a segment. Each segment is counted by one add, put where
+ * the arithmetic flags are dead, or done without flags where they never are:
+ *
+ *     add gs:[instructions], n          or    spill rax; load rax; lea rax,[rax+n]; store; unspill
+ *
+ * The count may therefore stand before or after instructions that it counts; marks (cache.h) say
+ * at every instruction how far it is ahead.
+ */
+#include "engines/native/translate.h"
+#include "engines/native/copy.h"
+#include "engines/native/maps.h"
+
+#define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
+#define BRANCHES_MAX     6
+#define MARKS_MAX        (INSTRUCTIONS_MAX * 6)
+#define HOT_BYTES_MAX    (INSTRUCTIONS_MAX * 64)
+#define STUB_BYTES       20
+
+struct translation {
+    struct emitter code;
+    uint64_t pc;
+    const uint8_t *source;
+    unsigned count;
+    unsigned source_size;
+    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED } end;
+    struct instruction instructions[INSTRUCTIONS_MAX];
+    uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
+    struct mark marks[MARKS_MAX];
+    unsigned mark_count;
+    int ahead;
+    uint32_t block; /* number */
+    unsigned pending_stubs[BRANCHES_MAX + 4];
+    unsigned pending_count;
+};
+
+/* One translation at a time: the cache's lock is held. */
+static struct translation translation;
+
+static bool ends_block(const struct instruction *instruction)
+{
+    switch (instruction->class) {
+    case CLASS_ORDINARY:
+    case CLASS_JUMP_IF:
+    case CLASS_LOOP: return false;
+    default: return true;
+    }
+}
+
+static bool is_branch(const struct instruction *instruction)
+{
+    return instruction->class != CLASS_ORDINARY;
+}
+
+static void decode_block(struct translation *t)
+{
+    uint64_t end = maps_executable_end(t->pc);
+    unsigned branches = 0, at = 0;
+    t->end = END_CUT;
+    if (end <= t->pc)
+        t->end = END_UNMAPPED;
+    while (t->end == END_CUT && t->count < INSTRUCTIONS_MAX && branches < BRANCHES_MAX) {
+        struct instruction *instruction = &t->instructions[t->count];
+        uint64_t left = end - (t->pc + at);
+        if (left == 0)
+            break;
+        if (!instruction_decode(t->source + at, left < 15 ? left : 15, instruction)) {
+            if (t->count == 0)
+                t->end = left < 15 ? END_UNMAPPED : END_ILLEGAL;
+            break;
+        }
+        t->offsets[t->count++] = at;
+        at += instruction->length;
+        if (is_branch(instruction))
+            branches++;
+        if (ends_block(instruction))
+            t->end = END_BRANCH;
+    }
+    t->offsets[t->count] = at;
+    t->source_size = at;
+}
+
+static void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
+                     unsigned spilled, int ahead)
+{
+    t->marks[t->mark_count++] = (struct mark){
+        .offset = t->code.address - CACHE_START - cache.hot,
+        .kind = kind,
+        .spilled = spilled,
+        .ahead = ahead,
+        .pc_offset = pc_offset,
+    };
+}
+
+/* All six flags are overwritten before any is read, from instruction `at` on. */
+static bool flags_dead(const struct translation *t, unsigned at)
+{
+    unsigned dead = 0;
+    for (unsigned i = at; i < t->count; i++) {
+        const struct instruction *instruction = &t->instructions[i];
+        if (instruction->flags_read & ~dead)
+            return false;
+        dead |= instruction->flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        if (is_branch(instruction))
+            return false;
+    }
+    return false;
+}
+
+static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
+{
+    struct emitter *e = &t->code;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    if (flags_are_dead) {
+        emit_bytes(e, "\x65\x48\x83\x04\x25", 5);
+        emit_u32(e, THREAD_INSTRUCTIONS);
+        emit_byte(e, instructions);
+        return;
+    }
+    emit_spill(e, REGISTER_RAX);
+    emit_load(e, REGISTER_RAX, THREAD_INSTRUCTIONS);
+    emit_bytes(e, "\x48\x8d\x40", 3);
+    emit_byte(e, instructions);
+    emit_store(e, THREAD_INSTRUCTIONS, REGISTER_RAX);
+    emit_unspill(e, REGISTER_RAX);
+}
+
+static uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
+{
+    uint32_t id = cache_add_exit();
+    struct exit *exit = &cache.exits[id];
+    exit->kind = kind;
+    exit->block = t->block;
+    exit->target = target;
+    if (index < t->count) {
+        exit->pc = t->pc + t->offsets[index];
+        exit->length = t->instructions[index].length;
+        exit->refusal = t->instructions[index].refusal;
+    }
+    return id;
+}
+
+static void emit_stub(struct emitter *e, uint32_t id)
+{
+    emit_bytes(e, "\x65\xc7\x04\x25", 4);
+    emit_u32(e, THREAD_EXIT_ID);
+    emit_u32(e, id);
+    emit_bytes(e, "\x65\xff\x24\x25", 4);
+    emit_u32(e, THREAD_EXIT_ENTRY);
+}
+
+/* A displacement here leads to a stub in the cold part until the exit is linked. */
+static void emit_linkable(struct translation *t, uint32_t id)
+{
+    struct exit *exit = &cache.exits[id];
+    cache.cold -= STUB_BYTES;
+    struct emitter stub = {cache_writable(cache.cold), CACHE_START + cache.cold};
+    emit_stub(&stub, id);
+    exit->stub = cache.cold;
+    exit->patch = t->code.address - CACHE_START;
+    emit_u32(&t->code, CACHE_START + exit->stub - (t->code.address + 4));
+}
+
+static uint64_t branch_target(const struct translation *t, unsigned index)
+{
+    return t->pc + t->offsets[index + 1] + t->instructions[index].immediate;
+}
+
+static void emit_jump_exit(struct translation *t, unsigned index, uint64_t target)
+{
+    emit_align_patch(&t->code, 1);
+    emit_byte(&t->code, 0xe9);
+    emit_linkable(t, new_exit(t, index, EXIT_JUMP, target));
+}
+
+static void emit_conditional(struct translation *t, unsigned index)
+{
+    emit_align_patch(&t->code, 2);
+    emit_byte(&t->code, 0x0f);
+    emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
+    emit_linkable(t, new_exit(t, index, EXIT_JUMP, branch_target(t, index)));
+}
+
+/* loop and jrcxz reach 127 bytes only:   loop taken;  jmp on;  taken: jmp rel32;  on: */
+static void emit_loop(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    emit_align_patch(e, 6);
+    if (t->instructions[index].prefixes & PREFIX_67)
+        emit_byte(e, 0x67);
+    emit_byte(e, t->instructions[index].opcode);
+    emit_byte(e, 2);
+    uint8_t *on = e->out;
+    emit_bytes(e, "\xeb\x05", 2);
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_jump_exit(t, index, branch_target(t, index));
+    on[1] = e->out - (on + 2);
+}
+
+static void emit_indirect_load(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    struct copy copy;
+    unsigned here = t->offsets[index];
+    emit_spill(e, REGISTER_RCX);
+    copy_load_target(&t->instructions[index], t->source + here, t->pc + here, e->address, &copy);
+    add_mark(t, MARK_PROGRAM, here, 1 << REGISTER_RCX, t->ahead);
+    if (copy.scratch >= 0)
+        emit_constant(e, REGISTER_RCX, copy.operand);
+    copy_emit_body(e, &copy);
+    add_mark(t, MARK_PROGRAM, here, 1 << REGISTER_RCX, t->ahead);
+    emit_store(e, THREAD_TARGET, REGISTER_RCX);
+    emit_unspill(e, REGISTER_RCX);
+}
+
+static void emit_return(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    const struct instruction *instruction = &t->instructions[index];
+    emit_spill(e, REGISTER_RCX);
+    add_mark(t, MARK_PROGRAM, t->offsets[index], 0, t->ahead);
+    emit_byte(e, 0x59); /* pop rcx */
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    if (instruction->immediate_size) {
+        emit_bytes(e, "\x48\x8d\xa4\x24", 4); /* lea rsp, [rsp + n] */
+        emit_u32(e, (uint16_t)instruction->immediate);
+    }
+    emit_store(e, THREAD_TARGET, REGISTER_RCX);
+    emit_unspill(e, REGISTER_RCX);
+    emit_stub(e, new_exit(t, index, EXIT_RETURN, 0));
+}
+
+static void emit_call(struct translation *t, unsigned index)
+{
+    bool direct = t->instructions[index].class == CLASS_CALL;
+    unsigned here = t->offsets[index];
+    if (!direct)
+        emit_indirect_load(t, index);
+    add_mark(t, MARK_PROGRAM, here, 0, t->ahead);
+    emit_push_constant(&t->code, t->pc + t->offsets[index + 1]);
+    t->marks[t->mark_count - 1].kind = MARK_PROGRAM;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_stub(&t->code, new_exit(t, index, direct ? EXIT_CALL : EXIT_CALL_INDIRECT,
+                                 direct ? branch_target(t, index) : 0));
+}
+
+static void emit_ordinary(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    const struct instruction *instruction = &t->instructions[index];
+    unsigned here = t->offsets[index];
+    struct copy copy;
+    copy_plan(instruction, t->source + here, t->pc + here, e->address, &copy);
+    if (copy.scratch < 0) {
+        copy_emit_body(e, &copy);
+        return;
+    }
+    bool is_lea = instruction->encoding == ENCODING_LEGACY && instruction->map == 0 &&
+                  instruction->opcode == 0x8d && !(instruction->prefixes & PREFIX_66);
+    if (is_lea) {
+        bool wide = instruction->rex & 8;
+        emit_constant(e, instruction_reg(instruction), wide ? copy.operand : (uint32_t)copy.operand);
+        return;
+    }
+    unsigned spilled = 1 << copy.scratch;
+    emit_spill(e, copy.scratch);
+    add_mark(t, MARK_PROGRAM, here, spilled, t->ahead);
+    emit_constant(e, copy.scratch, copy.operand);
+    add_mark(t, MARK_PROGRAM, here, spilled, t->ahead);
+    copy_emit_body(e, &copy);
+    add_mark(t, MARK_PROGRAM, t->offsets[index + 1], spilled, t->ahead - 1);
+    emit_unspill(e, copy.scratch);
+}
+
+static void emit_instruction(struct translation *t, unsigned index)
+{
+    const struct instruction *instruction = &t->instructions[index];
+    uint64_t next = t->pc + t->offsets[index + 1];
+    switch (instruction->class) {
+    case CLASS_ORDINARY: emit_ordinary(t, index); break;
+    case CLASS_JUMP: emit_jump_exit(t, index, branch_target(t, index)); break;
+    case CLASS_JUMP_IF: emit_conditional(t, index); break;
+    case CLASS_LOOP: emit_loop(t, index); break;
+    case CLASS_JUMP_INDIRECT:
+        emit_indirect_load(t, index);
+        emit_stub(&t->code, new_exit(t, index, EXIT_JUMP_INDIRECT, 0));
+        break;
+    case CLASS_CALL:
+    case CLASS_CALL_INDIRECT: emit_call(t, index); break;
+    case CLASS_RETURN: emit_return(t, index); break;
+    case CLASS_SYSCALL:
+        add_mark(t, MARK_ENGINE, 0, 0, 0);
+        emit_stub(&t->code, new_exit(t, index, EXIT_SYSCALL, next));
+        break;
+    case CLASS_TRANSACTION: /* always aborts: eax = 0, on to the fallback */
+        emit_constant(&t->code, REGISTER_RAX, 0);
+        emit_jump_exit(t, index, branch_target(t, index));
+        break;
+    case CLASS_REFUSED:
+        emit_stub(&t->code, new_exit(t, index, EXIT_REFUSED, t->pc + t->offsets[index]));
+        break;
+    }
+}
+
+/* One past the last instruction of the segment that begins at `first`. */
+static unsigned segment_end(const struct translation *t, unsigned first)
+{
+    for (unsigned i = first; i < t->count; i++)
+        if (is_branch(&t->instructions[i]))
+            return i + 1;
+    return t->count;
+}
+
+static void emit_segment(struct translation *t, unsigned first, unsigned end)
+{
+    unsigned place = first;
+    while (place < end && !flags_dead(t, place))
+        place++;
+    bool dead = place < end;
+    if (!dead)
+        place = first;
+    unsigned counted = end - first;
+    if (t->instructions[end - 1].class == CLASS_REFUSED)
+        counted--;
+    t->ahead = 0;
+    for (unsigned i = first; i < end; i++) {
+        if (i == place && counted) {
+            emit_count(t, counted, dead);
+            t->ahead += counted;
+        }
+        add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
+        emit_instruction(t, i);
+        t->ahead--;
+    }
+}
+
+static void emit_block(struct translation *t)
+{
+    for (unsigned first = 0, end; first < t->count; first = end) {
+        end = segment_end(t, first);
+        emit_segment(t, first, end);
+    }
+    uint64_t next = t->pc + t->source_size;
+    add_mark(t, MARK_PROGRAM, t->source_size, 0, 0);
+    if (t->end == END_CUT)
+        emit_jump_exit(t, t->count, next);
+    else if (t->end != END_BRANCH)
+        emit_stub(&t->code, new_exit(t, t->count,
+                                     t->end == END_ILLEGAL ? EXIT_ILLEGAL : EXIT_UNMAPPED, t->pc));
+}
+
+struct block *translate_block(uint64_t pc)
+{
+    struct block *block = cache_find(pc);
+    if (block)
+        return block;
+    if (!cache_has_room(HOT_BYTES_MAX, STUB_BYTES * (BRANCHES_MAX + 2)))
+        fail("the code cache is full", NULL);
+    struct translation *t = &translation;
+    t->pc = pc;
+    t->source = (const uint8_t *)pc;
+    t->count = t->mark_count = 0;
+    t->source_size = 0;
+    decode_block(t);
+
+    block = cache_add_block(pc);
+    t->block = block - cache.blocks;
+    t->code = (struct emitter){cache_writable(cache.hot), CACHE_START + cache.hot};
+    emit_block(t);
+
+    block = &cache.blocks[t->block];
+    block->code = cache.hot;
+    block->code_size = t->code.address - CACHE_START - cache.hot;
+    block->source_size = t->source_size;
+    block->mark_count = t->mark_count;
+    block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
+    memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);
+    cache.hot += (block->code_size + 15) & ~15u;
+    cache_publish(block);
+    return block;
+}
