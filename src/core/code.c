@@ -1,0 +1,302 @@
+#include "core/code.h"
+#include "core/elf_functions.h"
+#include "core/platform.h"
+#include "core/text.h"
+
+void code_map_init(struct code_map *map)
+{
+    *map = (struct code_map){0};
+    map->anonymous = platform_allocate(sizeof *map->anonymous);
+    *map->anonymous = (struct code_module){
+        .path = "[anon]", .kind = CODE_ANONYMOUS, .live = true, .raw_id = CODE_NO_ID};
+    map->markers = platform_allocate(sizeof *map->markers);
+    *map->markers = (struct code_module){
+        .path = "", .kind = CODE_MARKER, .live = true, .raw_id = CODE_NO_ID};
+    map->markers->next = map->anonymous;
+    map->modules = map->markers;
+}
+
+/* ---- modules ---- */
+
+static void live_insert(struct code_map *map, struct code_module *module)
+{
+    if (map->live_count == map->live_capacity) {
+        size_t capacity = map->live_capacity ? 2 * map->live_capacity : 64;
+        struct code_module **live = platform_allocate(capacity * sizeof *live);
+        for (size_t i = 0; i < map->live_count; i++)
+            live[i] = map->live[i];
+        platform_release(map->live, map->live_capacity * sizeof *live);
+        map->live = live;
+        map->live_capacity = capacity;
+    }
+    size_t at = map->live_count++;
+    for (; at > 0 && map->live[at - 1]->start > module->start; at--)
+        map->live[at] = map->live[at - 1];
+    map->live[at] = module;
+    module->live = true;
+}
+
+void code_map_remove(struct code_map *map, uint64_t start, uint64_t end)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < map->live_count; i++) {
+        struct code_module *module = map->live[i];
+        if (module->start < end && start < module->end)
+            module->live = false;
+        else
+            map->live[kept++] = module;
+    }
+    map->live_count = kept;
+    map->last = NULL;
+}
+
+/* A library that is closed and opened again at the same place is the same module. */
+static struct code_module *find_earlier(struct code_map *map, const char *path, uint64_t start,
+                                        uint64_t bias, const char *build_id)
+{
+    for (struct code_module *module = map->modules; module; module = module->next)
+        if (module->kind == CODE_FILE && module->start == start && module->bias == bias &&
+            text_equal(module->path, path) && text_equal(module->build_id, build_id))
+            return module;
+    return NULL;
+}
+
+struct code_module *code_map_add_image(struct code_map *map, const char *path, const uint8_t *image,
+                                       size_t size_bytes, uint64_t start, uint64_t end,
+                                       uint64_t bias)
+{
+    struct code_module *module = platform_allocate(sizeof *module);
+
+    code_map_remove(map, start, end);
+    *module = (struct code_module){
+        .kind = CODE_FILE,
+        .raw_id = CODE_NO_ID,
+        .start = start,
+        .end = end,
+        .bias = bias,
+    };
+    elf_read_functions(module, image, size_bytes);
+    struct code_module *earlier = find_earlier(map, path, start, bias, module->build_id);
+    if (earlier && earlier->build_id[0]) {
+        earlier->end = end;
+        live_insert(map, earlier);
+        return earlier;
+    }
+    module->path = text_keep(path);
+    module->next = map->modules;
+    map->modules = module;
+    live_insert(map, module);
+    return module;
+}
+
+struct code_module *code_map_add_file(struct code_map *map, const char *path, uint64_t start,
+                                      uint64_t end, uint64_t file_offset)
+{
+    const uint8_t *image = NULL;
+    size_t size_bytes = 0;
+    uint64_t bias = start - file_offset;
+    uint64_t address_minus_offset;
+
+    /* The same mapping, told a second time: nothing to read again. */
+    for (size_t i = 0; i < map->live_count; i++)
+        if (map->live[i]->start == start && map->live[i]->end == end &&
+            text_equal(map->live[i]->path, path))
+            return map->live[i];
+    bool mapped = platform_map_file(path, &image, &size_bytes);
+    if (mapped && elf_find_segment(image, size_bytes, file_offset, &address_minus_offset))
+        bias = start - file_offset - address_minus_offset;
+    struct code_module *module =
+        code_map_add_image(map, path, image, size_bytes, start, end, bias);
+    if (mapped)
+        platform_unmap_file(image, size_bytes);
+    return module;
+}
+
+static struct code_module *find_module(struct code_map *map, uint64_t address)
+{
+    if (map->last && address >= map->last->start && address < map->last->end)
+        return map->last;
+    size_t low = 0, high = map->live_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (map->live[middle]->end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == map->live_count || map->live[low]->start > address)
+        return NULL;
+    return map->last = map->live[low];
+}
+
+/* ---- functions ---- */
+
+/* The last range that starts at or below `address`, or -1. */
+static ptrdiff_t range_below(const struct code_module *module, uint64_t address)
+{
+    size_t low = 0, high = module->range_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (module->ranges[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (ptrdiff_t)low - 1;
+}
+
+static void range_insert(struct code_module *module, ptrdiff_t after, struct code_range range)
+{
+    if (module->range_count == module->range_capacity) {
+        size_t capacity = module->range_capacity ? 2 * module->range_capacity : 64;
+        struct code_range *ranges = platform_allocate(capacity * sizeof *ranges);
+        for (size_t i = 0; i < module->range_count; i++)
+            ranges[i] = module->ranges[i];
+        platform_release(module->ranges, module->range_capacity * sizeof *ranges);
+        module->ranges = ranges;
+        module->range_capacity = capacity;
+    }
+    for (size_t i = module->range_count++; i > (size_t)(after + 1); i--)
+        module->ranges[i] = module->ranges[i - 1];
+    module->ranges[after + 1] = range;
+}
+
+/* A function starts at `address`, where no range is: it reaches to the next range, or to the end
+ * of the module. What lay below and reached up to here, ends here. */
+static struct code_function *discover(struct code_module *module, uint64_t address,
+                                      ptrdiff_t below)
+{
+    struct code_function *function = platform_allocate(sizeof *function);
+    uint64_t end = module->end - module->bias;
+
+    if ((size_t)(below + 1) < module->range_count)
+        end = module->ranges[below + 1].start;
+    *function = (struct code_function){
+        .module = module, .start = address, .end = end, .flags = CODE_FUNCTION_GUESSED,
+        .raw_id = CODE_NO_ID};
+    range_insert(module, below,
+                 (struct code_range){.start = address, .end = end, .function = function});
+    platform_function_found(address + module->bias, end + module->bias);
+    return function;
+}
+
+struct code_place code_map_find(struct code_map *map, uint64_t address)
+{
+    struct code_module *module = find_module(map, address);
+
+    if (!module)
+        return (struct code_place){.module = map->anonymous};
+    uint64_t inside = address - module->bias;
+    ptrdiff_t below = range_below(module, inside);
+    if (below >= 0 && inside < module->ranges[below].end)
+        return (struct code_place){
+            .module = module,
+            .function = module->ranges[below].function,
+            .plt = !module->ranges[below].function,
+        };
+    return (struct code_place){.module = module, .function = discover(module, inside, below)};
+}
+
+static struct code_function *called_anonymous(struct code_map *map, uint64_t address)
+{
+    if (2 * map->called_count >= map->called_capacity) {
+        size_t capacity = map->called_capacity ? 2 * map->called_capacity : 256;
+        struct code_function **slots = platform_allocate(capacity * sizeof *slots);
+        for (size_t i = 0; i < map->called_capacity; i++) {
+            struct code_function *function = map->called_anonymous[i];
+            if (!function)
+                continue;
+            size_t at = (function->start * 0x9e3779b97f4a7c15u >> 20) & (capacity - 1);
+            while (slots[at])
+                at = (at + 1) & (capacity - 1);
+            slots[at] = function;
+        }
+        platform_release(map->called_anonymous, map->called_capacity * sizeof *slots);
+        map->called_anonymous = slots;
+        map->called_capacity = capacity;
+    }
+    size_t at = (address * 0x9e3779b97f4a7c15u >> 20) & (map->called_capacity - 1);
+    for (; map->called_anonymous[at]; at = (at + 1) & (map->called_capacity - 1))
+        if (map->called_anonymous[at]->start == address)
+            return map->called_anonymous[at];
+    struct code_function *function = platform_allocate(sizeof *function);
+    *function = (struct code_function){
+        .module = map->anonymous,
+        .start = address,
+        .end = address,
+        .flags = CODE_FUNCTION_ANONYMOUS,
+        .raw_id = CODE_NO_ID,
+    };
+    map->called_count++;
+    return map->called_anonymous[at] = function;
+}
+
+/* A called address inside a function that was only guessed at (its extent reaches as far as
+ * nothing else is known) cuts it in two. A call into the middle of a function that has a symbol
+ * is a call to that function. */
+static struct code_function *cut_guess(struct code_module *module, ptrdiff_t below,
+                                       uint64_t address)
+{
+    struct code_range *range = &module->ranges[below];
+    struct code_function *function = platform_allocate(sizeof *function);
+    uint64_t end = range->end;
+
+    *function = (struct code_function){
+        .module = module, .start = address, .end = end, .raw_id = CODE_NO_ID};
+    function->flags = range->function->flags;
+    range->end = address;
+    range->function->end = address;
+    range_insert(module, below,
+                 (struct code_range){.start = address, .end = end, .function = function});
+    platform_function_found(address + module->bias, end + module->bias);
+    return function;
+}
+
+struct code_function *code_map_called(struct code_map *map, uint64_t address)
+{
+    struct code_module *module = find_module(map, address);
+
+    if (!module)
+        return called_anonymous(map, address);
+    uint64_t inside = address - module->bias;
+    ptrdiff_t below = range_below(module, inside);
+    if (below < 0 || inside >= module->ranges[below].end)
+        return discover(module, inside, below);
+    struct code_function *function = module->ranges[below].function;
+    if (function && function->flags & CODE_FUNCTION_GUESSED && function->start != inside)
+        return cut_guess(module, below, inside);
+    return function;
+}
+
+bool code_map_is_entry(struct code_map *map, uint64_t address)
+{
+    struct code_module *module = find_module(map, address);
+
+    if (!module)
+        return false;
+    uint64_t inside = address - module->bias;
+    ptrdiff_t below = range_below(module, inside);
+    return below >= 0 && module->ranges[below].start == inside && module->ranges[below].function &&
+           module->ranges[below].function->start == inside;
+}
+
+struct code_function *code_map_marker(struct code_map *map, const char *name)
+{
+    struct code_module *markers = map->markers;
+
+    for (size_t i = 0; i < markers->range_count; i++)
+        if (text_equal(markers->ranges[i].function->name, name))
+            return markers->ranges[i].function;
+    struct code_function *function = platform_allocate(sizeof *function);
+    *function = (struct code_function){
+        .module = markers,
+        .name = text_keep(name),
+        .flags = CODE_FUNCTION_MARKER,
+        .raw_id = CODE_NO_ID,
+    };
+    range_insert(markers, (ptrdiff_t)markers->range_count - 1,
+                 (struct code_range){.function = function});
+    return function;
+}

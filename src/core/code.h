@@ -1,0 +1,118 @@
+/*
+ * code.h: the code map. Which function does an address belong to?
+ *
+ * Functions are address ranges, known while the program runs because the rules of the stack need
+ * them (a jump inside a function changes nothing, a jump to another one is a tail call). Names are
+ * only looked at to find out that `f.cold` is a part of `f`; what a function is called is decided
+ * after the run, by src/symbols.
+ *
+ * Where ranges come from, best first:
+ *   1. .symtab of the file, or of its separate debug file found by build id; .dynsym
+ *   2. .eh_frame_hdr: starts of functions that no symbol names (stripped programs)
+ *   3. the addresses that were called: a function starts there and reaches to the next one
+ *
+ *   module   |--------------------------------------------------------|
+ *   ranges      |main--|main|fib----|    |helper--|      |main (cold)|
+ *                ^ several ranges may belong to one function
+ *
+ * A module leaves the map when it is unmapped, but stays in the profile.
+ * Assumes: a hundred modules, 100,000 functions, a lookup for each block that is translated and
+ * each target of an indirect call that is seen for the first time; none on hot paths.
+ */
+#ifndef TRUEFLAME_CORE_CODE_H
+#define TRUEFLAME_CORE_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum code_module_kind { CODE_FILE, CODE_ANONYMOUS, CODE_MARKER, CODE_PYTHON };
+
+enum code_function_flags {
+    CODE_FUNCTION_ANONYMOUS = 1, /* code in memory that has no file */
+    CODE_FUNCTION_MARKER = 2,    /* no code: a root, a signal, an ecall; calls hang below it */
+    CODE_FUNCTION_PYTHON = 4,    /* a Python frame: lies on the native frame that evaluates it */
+    CODE_FUNCTION_GUESSED = 8,   /* no symbol: its extent is only a guess, a call may cut it */
+};
+
+#define CODE_NO_ID UINT32_MAX
+
+/* A function is known by its address; two with the same address in one module are one. */
+struct code_function {
+    struct code_module *module;
+    uint64_t start;      /* address in the module, see code_module.bias */
+    uint64_t end;
+    uint32_t flags;      /* enum code_function_flags */
+    uint32_t raw_id;     /* its row in the raw file, CODE_NO_ID until it is written */
+    const char *name;    /* markers and Python only; NULL: src/symbols will know */
+    const char *file;    /* Python only */
+    uint32_t line;       /* Python only */
+};
+
+struct code_range {
+    uint64_t start, end; /* addresses in the module */
+    struct code_function *function; /* NULL: a PLT */
+};
+
+struct code_module {
+    const char *path;
+    char build_id[65];   /* hex, "" where there is none */
+    uint8_t kind;        /* enum code_module_kind */
+    bool live;           /* mapped now */
+    uint32_t raw_id;
+    uint64_t start, end; /* where it is, or was, mapped: absolute */
+    uint64_t bias;       /* absolute address minus address in the module */
+    struct code_range *ranges; /* sorted, disjoint */
+    size_t range_count, range_capacity;
+    struct code_module *next; /* all modules ever, newest first */
+};
+
+struct code_map {
+    struct code_module **live; /* sorted by start */
+    size_t live_count, live_capacity;
+    struct code_module *modules;
+    struct code_module *last;  /* the answer to the last lookup, likely the next one's too */
+    struct code_module *anonymous;
+    struct code_module *markers;
+    struct code_function **called_anonymous; /* hash by address: functions of anonymous code */
+    size_t called_count, called_capacity;
+};
+
+/* What an address is. `function` is NULL for a PLT and for anonymous code, where only calls tell
+ * functions apart. */
+struct code_place {
+    struct code_module *module;
+    struct code_function *function;
+    bool plt;
+};
+
+void code_map_init(struct code_map *map);
+
+/* Executable memory [start, end) holds `path` from `file_offset` on. Reads the file's function
+ * ranges; a file that cannot be read or is not ELF is a module all the same, whose functions are
+ * known by the calls. The same file mapped again at the same place is the same module. */
+struct code_module *code_map_add_file(struct code_map *map, const char *path, uint64_t start,
+                                      uint64_t end, uint64_t file_offset);
+
+/* As above, with the ELF image at hand and the bias known (a guest that the engine loads itself). */
+struct code_module *code_map_add_image(struct code_map *map, const char *path, const uint8_t *image,
+                                       size_t size_bytes, uint64_t start, uint64_t end,
+                                       uint64_t bias);
+
+/* [start, end) is unmapped or mapped anew: modules that overlap it leave the map. */
+void code_map_remove(struct code_map *map, uint64_t start, uint64_t end);
+
+/* The place of an absolute address where a block begins. */
+struct code_place code_map_find(struct code_map *map, uint64_t address);
+
+/* The function that a call to `address` enters: as code_map_find, but where no symbol covers the
+ * address a function begins here from now on. NULL for a PLT. */
+struct code_function *code_map_called(struct code_map *map, uint64_t address);
+
+/* Is `address` the first instruction of a function that is known? */
+bool code_map_is_entry(struct code_map *map, uint64_t address);
+
+/* The marker of that name; the same text gives the same function. */
+struct code_function *code_map_marker(struct code_map *map, const char *name);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * core.c: the core as a whole: its beginning, parts and planes, blocks.
+ */
+#include "core/core.h"
+#include "core/platform.h"
+#include "core/text.h"
+
+void core_init(struct core *core, const struct core_options *options)
+{
+    *core = (struct core){.options = *options};
+    code_map_init(&core->code);
+    tree_init(&core->tree, options->max_contexts);
+    if (options->line_detail)
+        counts_init(&core->counts);
+    core->root_function = code_map_marker(&core->code, "");
+    core->block_buckets = platform_allocate(BLOCK_BUCKETS * sizeof *core->block_buckets);
+    core->block_capacity = 4096;
+    core->blocks = platform_allocate(core->block_capacity * sizeof *core->blocks);
+    core->block_count = 1; /* 0 ends the chains */
+    core->recording = !options->start_off;
+    core_zero(core);
+}
+
+/* ---- parts ---- */
+
+/* The part that is open is always the last one. */
+static struct part *part_open(struct core *core)
+{
+    return &core->parts[core->part_count - 1];
+}
+
+static void choose_plane(struct core *core)
+{
+    core->plane = core->recording ? core->part_count : 0;
+}
+
+static void part_new(struct core *core)
+{
+    if (core->part_count == core->part_capacity) {
+        uint32_t capacity = core->part_capacity ? 2 * core->part_capacity : 16;
+        struct part *parts = platform_allocate(capacity * sizeof *parts);
+        for (uint32_t i = 0; i < core->part_count; i++)
+            parts[i] = core->parts[i];
+        platform_release(core->parts, core->part_capacity * sizeof *parts);
+        core->parts = parts;
+        core->part_capacity = capacity;
+    }
+    core->parts[core->part_count++] = (struct part){0};
+    choose_plane(core);
+}
+
+void core_start(struct core *core)
+{
+    core->recording = true;
+    choose_plane(core);
+}
+
+void core_stop(struct core *core)
+{
+    core->recording = false;
+    choose_plane(core);
+}
+
+void core_zero(struct core *core)
+{
+    const char *label = NULL;
+
+    if (core->part_count) {
+        label = part_open(core)->label;
+        part_open(core)->dropped = true;
+    }
+    part_new(core);
+    part_open(core)->label = label;
+}
+
+void core_dump(struct core *core, const char *name)
+{
+    part_open(core)->name = text_keep(name);
+    part_new(core);
+}
+
+void core_label(struct core *core, const char *text)
+{
+    struct part *part = part_open(core);
+
+    if (!part->label) {
+        part->label = text_keep(text);
+        return;
+    }
+    size_t old_length = text_length(part->label);
+    size_t length = text_length(text);
+    char *label = platform_allocate(old_length + length + 2);
+    for (size_t i = 0; i < old_length; i++)
+        label[i] = part->label[i];
+    label[old_length] = '\n';
+    for (size_t i = 0; i < length; i++)
+        label[old_length + 1 + i] = text[i];
+    part->label = label;
+}
+
+void core_skip_object(struct core *core, const char *pattern)
+{
+    if (core->skip_count == core->skip_capacity) {
+        uint32_t capacity = core->skip_capacity ? 2 * core->skip_capacity : 16;
+        const char **patterns = platform_allocate(capacity * sizeof *patterns);
+        for (uint32_t i = 0; i < core->skip_count; i++)
+            patterns[i] = core->skip_objects[i];
+        platform_release(core->skip_objects, core->skip_capacity * sizeof *patterns);
+        core->skip_objects = patterns;
+        core->skip_capacity = capacity;
+    }
+    core->skip_objects[core->skip_count++] = text_keep(pattern);
+}
+
+/* ---- blocks ---- */
+
+static bool same_lengths(const uint8_t *a, const uint8_t *b, uint32_t count)
+{
+    return text_equal_n((const char *)a, (const char *)b, count);
+}
+
+uint32_t core_block(struct core *core, uint64_t address, struct code_module *module,
+                    uint32_t instructions, const uint8_t *lengths)
+{
+    uint32_t *bucket = &core->block_buckets[(address * TREE_MIX >> 40) % BLOCK_BUCKETS];
+
+    for (uint32_t i = *bucket; i; i = core->blocks[i].next) {
+        const struct core_block *block = &core->blocks[i];
+        if (block->address == address && block->module == module &&
+            block->instructions == instructions &&
+            same_lengths(block->lengths, lengths, instructions))
+            return i;
+    }
+    if (core->block_count == core->block_capacity) {
+        struct core_block *blocks = platform_allocate(2 * core->block_capacity * sizeof *blocks);
+        for (uint32_t i = 0; i < core->block_count; i++)
+            blocks[i] = core->blocks[i];
+        platform_release(core->blocks, core->block_capacity * sizeof *blocks);
+        core->blocks = blocks;
+        core->block_capacity *= 2;
+    }
+    uint8_t *kept = platform_allocate(instructions);
+    for (uint32_t i = 0; i < instructions; i++)
+        kept[i] = lengths[i];
+    core->blocks[core->block_count] = (struct core_block){
+        .address = address,
+        .module = module,
+        .instructions = instructions,
+        .next = *bucket,
+        .lengths = kept,
+    };
+    *bucket = core->block_count;
+    return core->block_count++;
+}

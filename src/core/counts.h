@@ -1,0 +1,46 @@
+/*
+ * counts.h: how often each context ran each block; the line detail.
+ *
+ * Sparse: a pair that never ran takes no memory. A direct-mapped cache of counters, which engines
+ * reach with inline code, stands in front of an open hash table; a counter that is pushed out of
+ * the cache is added to its row of the table.
+ *
+ *     key   = context.key + block             block is its number, below 2^32
+ *     entry = cache[(key * TREE_MIX) >> shift]
+ *     hit   : entry.key == key    ->  entry.count += 1
+ *     miss  : counts_miss(), which brings the pair into that entry, then as a hit
+ */
+#ifndef TRUEFLAME_CORE_COUNTS_H
+#define TRUEFLAME_CORE_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct count {
+    uint64_t key;
+    uint64_t count;
+};
+
+#define COUNTS_CACHE_BITS 15
+
+struct counts {
+    struct count *cache; /* 1 << COUNTS_CACHE_BITS */
+    struct count *rows;
+    size_t row_count, row_capacity;
+};
+
+void counts_init(struct counts *counts);
+
+/* Makes room in the cache for `key`, with a count of 0 to go on from. Returns its entry. */
+struct count *counts_miss(struct counts *counts, uint64_t key);
+
+/* Adds what the cache holds to the rows; the cache is empty afterwards. */
+void counts_flush(struct counts *counts);
+
+/* The row at slot `at` of the table, or NULL; for `at` from 0 to row_capacity. */
+static inline const struct count *counts_row(const struct counts *counts, size_t at)
+{
+    return counts->rows[at].key != UINT64_MAX ? &counts->rows[at] : NULL;
+}
+
+#endif

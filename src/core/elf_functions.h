@@ -1,0 +1,18 @@
+/*
+ * elf_functions.h: the function ranges that an ELF file declares.
+ */
+#ifndef TRUEFLAME_CORE_ELF_FUNCTIONS_H
+#define TRUEFLAME_CORE_ELF_FUNCTIONS_H
+
+#include "core/code.h"
+
+/* Fills module->ranges and module->build_id from `image` (64-bit little-endian ELF). Anything that
+ * is not so, or that is broken, leaves the module without the part that is. */
+void elf_read_functions(struct code_module *module, const uint8_t *image, size_t size_bytes);
+
+/* Address in the module minus file offset, for the executable segment that has `file_offset`.
+ * False if there is none. */
+bool elf_find_segment(const uint8_t *image, size_t size_bytes, uint64_t file_offset,
+                      uint64_t *address_minus_offset);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * raw.h: what an engine leaves behind for each process: addresses only, no names.
+ *
+ * A raw file lives for the length of a run, between an engine and `record` on one machine, so it
+ * is as plain as can be: 64-bit little-endian words; a text is its length and its bytes.
+ *
+ *   RAW_MAGIC
+ *   process   pid, parent pid, fork ordinal, exec ordinal, started by, detail, ending,
+ *             exit status, folded contexts, unrecorded instructions, text engine, text command
+ *   modules   count, { kind, text path, text build id }
+ *   functions count, { module, flags, start, end, line, text name, text file }
+ *   sites     count, { module, address in the module }
+ *   parts     count, { text name, text label }
+ *   threads   count, { number }
+ *   roots     count, { context, thread, part }
+ *   contexts  count, { parent, function, site, calls, self instructions }   parents first
+ *   blocks    count, { module, address in the module, instructions, text lengths }
+ *   counts    count, { context, block, count }
+ *   repairs   count, { text kind, count }
+ *   skips     count, { text pattern }
+ *   RAW_END
+ *
+ * Rows are referred to by their place, from 0; RAW_NONE stands for no row.
+ */
+#ifndef TRUEFLAME_CORE_RAW_H
+#define TRUEFLAME_CORE_RAW_H
+
+#include <stdint.h>
+
+#define RAW_MAGIC 0x3157415246545254u
+#define RAW_END   0x21444e4557415246u
+#define RAW_NONE  UINT64_MAX
+
+enum raw_start { RAW_FIRST, RAW_FORK, RAW_EXEC };
+enum raw_ending { RAW_EXIT, RAW_BUDGET, RAW_CHECKPOINT, RAW_KILLED };
+
+/* What only the engine knows of its process. */
+struct raw_process {
+    uint64_t pid, parent_pid;
+    uint64_t fork_ordinal; /* 1 for the parent's first child */
+    uint64_t exec_ordinal; /* how many programs this pid has been before */
+    uint64_t started_by;   /* enum raw_start */
+    uint64_t ending;       /* enum raw_ending */
+    uint64_t exit_status;
+    const char *engine;
+    const char *command;   /* arguments joined by spaces */
+};
+
+struct raw_sink {
+    void (*write)(struct raw_sink *sink, const void *bytes, uint64_t size_bytes);
+};
+
+struct core;
+
+/* Writes everything that was recorded so far. The core goes on as before. */
+void raw_write(struct core *core, const struct raw_process *process, struct raw_sink *sink);
+
+#endif

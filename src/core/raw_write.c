@@ -1,0 +1,339 @@
+#include "core/core.h"
+#include "core/platform.h"
+#include "core/raw.h"
+#include "core/text.h"
+
+#define BUFFER_WORDS 4096
+
+struct writer {
+    struct raw_sink *sink;
+    uint64_t words[BUFFER_WORDS];
+    size_t used;
+};
+
+static void flush(struct writer *writer)
+{
+    if (writer->used)
+        writer->sink->write(writer->sink, writer->words, writer->used * 8);
+    writer->used = 0;
+}
+
+static void put(struct writer *writer, uint64_t word)
+{
+    if (writer->used == BUFFER_WORDS)
+        flush(writer);
+    writer->words[writer->used++] = word;
+}
+
+static void put_bytes(struct writer *writer, const void *bytes, uint64_t size_bytes)
+{
+    put(writer, size_bytes);
+    flush(writer);
+    if (size_bytes)
+        writer->sink->write(writer->sink, bytes, size_bytes);
+}
+
+static void put_text(struct writer *writer, const char *text)
+{
+    put_bytes(writer, text, text ? text_length(text) : 0);
+}
+
+/* ---- which rows are written ---- */
+
+/* Rows of the raw file for contexts, functions, modules and blocks. Numbers that are not written
+ * have CODE_NO_ID. Contexts of dropped planes and of plane 0 are not; and functions, modules,
+ * sites and blocks only if a context needs them. */
+struct rows {
+    uint32_t *context;  /* by number */
+    uint32_t *site;     /* by number */
+    uint32_t *block;    /* by number */
+    uint32_t *part;     /* by place in core.parts */
+    struct code_function **functions;
+    struct code_module **modules;
+    uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
+    uint32_t function_capacity, module_capacity;
+    uint64_t *self;     /* instructions by context number */
+    uint64_t unrecorded;
+};
+
+static uint32_t *unwritten_rows(uint32_t count)
+{
+    uint32_t *rows = platform_allocate(((size_t)count + 1) * sizeof *rows);
+
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = CODE_NO_ID;
+    return rows;
+}
+
+static void *grown(void *old, uint32_t *capacity)
+{
+    uint32_t wanted = *capacity ? 2 * *capacity : 256;
+    void **items = platform_allocate(wanted * sizeof *items);
+
+    for (uint32_t i = 0; i < *capacity; i++)
+        items[i] = ((void **)old)[i];
+    platform_release(old, *capacity * sizeof *items);
+    *capacity = wanted;
+    return items;
+}
+
+static void need_module(struct rows *rows, struct code_module *module)
+{
+    if (module->raw_id != CODE_NO_ID)
+        return;
+    if (rows->module_count == rows->module_capacity)
+        rows->modules = grown(rows->modules, &rows->module_capacity);
+    module->raw_id = rows->module_count;
+    rows->modules[rows->module_count++] = module;
+}
+
+static void need_function(struct rows *rows, struct code_function *function)
+{
+    if (function->raw_id != CODE_NO_ID)
+        return;
+    need_module(rows, function->module);
+    if (rows->function_count == rows->function_capacity)
+        rows->functions = grown(rows->functions, &rows->function_capacity);
+    function->raw_id = rows->function_count;
+    rows->functions[rows->function_count++] = function;
+}
+
+/* A context is written if its root is: decided once per root, handed down by order of creation.
+ * 1: yes, 0: no. */
+static void choose_contexts(struct core *core, struct rows *rows)
+{
+    const uint32_t count = core->tree.count;
+
+    rows->context = unwritten_rows(count);
+    for (uint32_t i = 0; i < core->root_count; i++) {
+        const struct plane_root *root = &core->roots[i];
+        if (root->plane && !core->parts[root->plane - 1].dropped)
+            rows->context[context_number(root->context)] = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct context *context = tree_context(&core->tree, i);
+        if (context->parent)
+            rows->context[i] = rows->context[context_number(context->parent)];
+        if (rows->context[i] == CODE_NO_ID)
+            continue;
+        rows->context[i] = rows->context_count++;
+        need_function(rows, context->function);
+        if (!context->site || rows->site[context->site] != CODE_NO_ID)
+            continue;
+        need_module(rows, core->tree.sites[context->site].module);
+        rows->site[context->site] = rows->site_count++;
+    }
+}
+
+static void choose_blocks(struct core *core, struct rows *rows)
+{
+    for (size_t i = 0; i < core->counts.row_capacity; i++) {
+        const struct count *row = counts_row(&core->counts, i);
+        if (!row)
+            continue;
+        uint32_t block = (uint32_t)row->key;
+        uint64_t instructions = row->count * core->blocks[block].instructions;
+        rows->self[row->key >> 32] += instructions;
+        if (rows->context[row->key >> 32] == CODE_NO_ID) {
+            rows->unrecorded += instructions;
+        } else if (rows->block[block] == CODE_NO_ID) {
+            need_module(rows, core->blocks[block].module);
+            rows->block[block] = 0; /* numbered below, in order */
+        }
+    }
+    for (uint32_t i = 0; i < core->block_count; i++)
+        if (rows->block[i] != CODE_NO_ID)
+            rows->block[i] = rows->block_count++;
+}
+
+static void choose_rows(struct core *core, struct rows *rows)
+{
+    rows->site = unwritten_rows(core->tree.site_count);
+    rows->block = unwritten_rows(core->block_count);
+    rows->part = unwritten_rows(core->part_count);
+    rows->self = platform_allocate(((size_t)core->tree.count + 1) * sizeof *rows->self);
+    for (uint32_t i = 0; i < core->part_count; i++)
+        if (!core->parts[i].dropped)
+            rows->part[i] = rows->part_count++;
+    choose_contexts(core, rows);
+    for (uint32_t i = 0; i < core->tree.count; i++) {
+        rows->self[i] = tree_context(&core->tree, i)->self_instructions;
+        if (rows->context[i] == CODE_NO_ID)
+            rows->unrecorded += rows->self[i];
+    }
+    if (core->options.line_detail) {
+        counts_flush(&core->counts);
+        choose_blocks(core, rows);
+    }
+}
+
+static void release_rows(struct core *core, struct rows *rows)
+{
+    for (uint32_t i = 0; i < rows->function_count; i++)
+        rows->functions[i]->raw_id = CODE_NO_ID;
+    for (uint32_t i = 0; i < rows->module_count; i++)
+        rows->modules[i]->raw_id = CODE_NO_ID;
+    platform_release(rows->context, ((size_t)core->tree.count + 1) * sizeof *rows->context);
+    platform_release(rows->site, ((size_t)core->tree.site_count + 1) * sizeof *rows->site);
+    platform_release(rows->block, ((size_t)core->block_count + 1) * sizeof *rows->block);
+    platform_release(rows->part, ((size_t)core->part_count + 1) * sizeof *rows->part);
+    platform_release(rows->self, ((size_t)core->tree.count + 1) * sizeof *rows->self);
+    platform_release(rows->functions, rows->function_capacity * sizeof *rows->functions);
+    platform_release(rows->modules, rows->module_capacity * sizeof *rows->modules);
+}
+
+/* ---- sections ---- */
+
+static uint64_t row_or_none(uint32_t row)
+{
+    return row == CODE_NO_ID ? RAW_NONE : row;
+}
+
+static void put_process(struct writer *writer, const struct core *core, const struct rows *rows,
+                        const struct raw_process *process)
+{
+    put(writer, process->pid);
+    put(writer, process->parent_pid);
+    put(writer, process->fork_ordinal);
+    put(writer, process->exec_ordinal);
+    put(writer, process->started_by);
+    put(writer, core->options.line_detail);
+    put(writer, process->ending);
+    put(writer, process->exit_status);
+    put(writer, core->tree.folded);
+    put(writer, rows->unrecorded);
+    put_text(writer, process->engine);
+    put_text(writer, process->command);
+}
+
+static void put_code(struct writer *writer, const struct core *core, const struct rows *rows)
+{
+    put(writer, rows->module_count);
+    for (uint32_t i = 0; i < rows->module_count; i++) {
+        put(writer, rows->modules[i]->kind);
+        put_text(writer, rows->modules[i]->path);
+        put_text(writer, rows->modules[i]->build_id);
+    }
+    put(writer, rows->function_count);
+    for (uint32_t i = 0; i < rows->function_count; i++) {
+        const struct code_function *function = rows->functions[i];
+        put(writer, function->module->raw_id);
+        put(writer, function->flags);
+        put(writer, function->start);
+        put(writer, function->end);
+        put(writer, function->line);
+        put_text(writer, function->name);
+        put_text(writer, function->file);
+    }
+    /* Sites were numbered as contexts needed them; written in that order. */
+    uint32_t *order = platform_allocate(((size_t)rows->site_count + 1) * sizeof *order);
+    for (uint32_t i = 0; i < core->tree.site_count; i++)
+        if (rows->site[i] != CODE_NO_ID)
+            order[rows->site[i]] = i;
+    put(writer, rows->site_count);
+    for (uint32_t i = 0; i < rows->site_count; i++) {
+        const struct site *site = &core->tree.sites[order[i]];
+        put(writer, site->module->raw_id);
+        put(writer, site->address - site->module->bias);
+    }
+    platform_release(order, ((size_t)rows->site_count + 1) * sizeof *order);
+}
+
+static void put_roots(struct writer *writer, const struct core *core, const struct rows *rows)
+{
+    put(writer, rows->part_count);
+    for (uint32_t i = 0; i < core->part_count; i++) {
+        if (core->parts[i].dropped)
+            continue;
+        put_text(writer, core->parts[i].name);
+        put_text(writer, core->parts[i].label);
+    }
+    put(writer, core->thread_count);
+    for (uint32_t i = 1; i <= core->thread_count; i++)
+        put(writer, i);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < core->root_count; i++)
+        count += rows->context[context_number(core->roots[i].context)] != CODE_NO_ID;
+    put(writer, count);
+    for (uint32_t i = 0; i < core->root_count; i++) {
+        const struct plane_root *root = &core->roots[i];
+        uint32_t row = rows->context[context_number(root->context)];
+        if (row == CODE_NO_ID)
+            continue;
+        put(writer, row);
+        put(writer, root->thread->number - 1);
+        put(writer, rows->part[root->plane - 1]);
+    }
+}
+
+static void put_contexts(struct writer *writer, const struct core *core, const struct rows *rows)
+{
+    put(writer, rows->context_count);
+    for (uint32_t i = 0; i < core->tree.count; i++) {
+        const struct context *context = tree_context(&core->tree, i);
+        if (rows->context[i] == CODE_NO_ID)
+            continue;
+        put(writer,
+            context->parent ? rows->context[context_number(context->parent)] : RAW_NONE);
+        put(writer, context->function->raw_id);
+        put(writer, context->site ? row_or_none(rows->site[context->site]) : RAW_NONE);
+        put(writer, context->calls);
+        put(writer, rows->self[i]);
+    }
+}
+
+static void put_counts(struct writer *writer, const struct core *core, const struct rows *rows)
+{
+    uint64_t count = 0;
+
+    put(writer, rows->block_count);
+    for (uint32_t i = 0; i < core->block_count; i++) {
+        const struct core_block *block = &core->blocks[i];
+        if (rows->block[i] == CODE_NO_ID)
+            continue;
+        put(writer, block->module->raw_id);
+        put(writer, block->address - block->module->bias);
+        put(writer, block->instructions);
+        put_bytes(writer, block->lengths, block->instructions);
+    }
+    for (size_t i = 0; i < core->counts.row_capacity; i++) {
+        const struct count *row = counts_row(&core->counts, i);
+        count += row && rows->context[row->key >> 32] != CODE_NO_ID;
+    }
+    put(writer, count);
+    for (size_t i = 0; i < core->counts.row_capacity; i++) {
+        const struct count *row = counts_row(&core->counts, i);
+        if (!row || rows->context[row->key >> 32] == CODE_NO_ID)
+            continue;
+        put(writer, rows->context[row->key >> 32]);
+        put(writer, rows->block[(uint32_t)row->key]);
+        put(writer, row->count);
+    }
+}
+
+void raw_write(struct core *core, const struct raw_process *process, struct raw_sink *sink)
+{
+    struct writer *writer = platform_allocate(sizeof *writer);
+    struct rows rows = {0};
+
+    writer->sink = sink;
+    choose_rows(core, &rows);
+    put(writer, RAW_MAGIC);
+    put_process(writer, core, &rows, process);
+    put_code(writer, core, &rows);
+    put_roots(writer, core, &rows);
+    put_contexts(writer, core, &rows);
+    put_counts(writer, core, &rows);
+    put(writer, REPAIR_KINDS);
+    for (unsigned i = 0; i < REPAIR_KINDS; i++) {
+        put_text(writer, repair_names[i]);
+        put(writer, core->repairs[i]);
+    }
+    put(writer, core->skip_count);
+    for (uint32_t i = 0; i < core->skip_count; i++)
+        put_text(writer, core->skip_objects[i]);
+    put(writer, RAW_END);
+    flush(writer);
+    release_rows(core, &rows);
+    platform_release(writer, sizeof *writer);
+}

@@ -1,0 +1,579 @@
+/*
+ * stack.c: the shadow stacks, and what happens when an event is not an ordinary call or return.
+ *
+ * Everything is decided from three things: where control goes (target), the program's stack
+ * pointer there (sp), and the entries of the shadow stacks. An entry has been *left* when sp is
+ * at or above its stack_pointer.
+ *
+ *      higher addresses          entries (newest last)
+ *      |  main's frame  |
+ *      |----------------| <- sp of {return into main}       left? sp >= here
+ *      |  f's frame     |
+ *      |----------------| <- sp of {return into f}
+ *      |  g's frame     | <- sp now
+ *
+ * Order of explanation, first that fits:
+ *   1. an entry that was left has this target and this sp: a return, over one or many frames
+ *   2. a suspended stack's newest entry has: the program came back to that stack
+ *   3. sp lies on another stack that is known: went there some other way (longjmp between stacks)
+ *   4. sp lies on no stack that is known, or control starts a function where no frame's end is:
+ *      a new stack
+ *   5. entries were left: an unwind
+ *   6. nothing happened to the stack: a jump
+ */
+#include "core/core.h"
+#include "core/platform.h"
+#include "core/text.h"
+
+#define FIRST_ENTRIES 64
+
+const char *const repair_names[REPAIR_KINDS] = {
+    [REPAIR_UNWIND] = "unwind",
+    [REPAIR_STACK_SWITCH] = "stack-switch",
+    [REPAIR_NEW_STACK] = "new-stack",
+    [REPAIR_RETURN_AS_JUMP] = "return-as-jump",
+    [REPAIR_UNMATCHED_RETURN] = "unmatched-return",
+};
+
+/* ---- the stacks of a process ---- */
+
+static struct stack **suspended_bucket(struct core *core, uint64_t sp)
+{
+    return &core->suspended[(sp * TREE_MIX) >> 52];
+}
+
+static void suspended_remove(struct core *core, struct stack *stack)
+{
+    struct stack **at = suspended_bucket(core, stack->saved.top[-1].stack_pointer);
+
+    while (*at && *at != stack)
+        at = &(*at)->next_suspended;
+    if (*at)
+        *at = stack->next_suspended;
+    stack->suspended = false;
+}
+
+static void suspended_insert(struct core *core, struct stack *stack)
+{
+    struct stack **at = suspended_bucket(core, stack->saved.top[-1].stack_pointer);
+
+    stack->next_suspended = *at;
+    *at = stack;
+    stack->suspended = true;
+}
+
+static struct stack *suspended_find(struct core *core, uint64_t target, uint64_t sp)
+{
+    for (struct stack *at = *suspended_bucket(core, sp); at; at = at->next_suspended)
+        if (at->saved.top[-1].stack_pointer == sp && at->saved.top[-1].return_address == target)
+            return at;
+    return NULL;
+}
+
+static void note_mapping(struct stack *stack, uint64_t sp)
+{
+    uint64_t start;
+
+    if (!platform_find_mapping(sp, &start, &stack->mapping_end))
+        stack->mapping_end = 0;
+}
+
+/* An empty stack whose bottom hangs at `context`. The object of a stack that began at the same
+ * place is used again: its memory has a new life. */
+static struct stack *stack_new(struct core *core, struct context *context, uint64_t sp)
+{
+    struct stack *stack = core->stacks;
+
+    while (stack && (!stack->suspended || stack->for_signal || stack->start_unknown ||
+                     stack->base->stack_pointer != sp))
+        stack = stack->next;
+    if (stack) {
+        suspended_remove(core, stack);
+    } else {
+        stack = platform_allocate(sizeof *stack);
+        stack->next = core->stacks;
+        core->stacks = stack;
+        stack->base = platform_allocate(FIRST_ENTRIES * sizeof *stack->base);
+        stack->limit = stack->base + FIRST_ENTRIES;
+    }
+    stack->plane = core->plane;
+    stack->base[0] = (struct stack_entry){
+        .return_address = STACK_BOTTOM_MARK, .stack_pointer = sp, .context = context};
+    stack->saved = (struct hot){.current = context, .top = stack->base + 1};
+    stack->start_unknown = !sp;
+    if (sp)
+        note_mapping(stack, sp - 8);
+    return stack;
+}
+
+static void stack_release(struct core *core, struct stack *stack)
+{
+    struct stack **at = &core->stacks;
+
+    while (*at != stack)
+        at = &(*at)->next;
+    *at = stack->next;
+    platform_release(stack->base, (stack->limit - stack->base) * sizeof *stack->base);
+    platform_release(stack, sizeof *stack);
+}
+
+void core_grow_stack(struct core *core, struct thread *thread)
+{
+    struct stack *stack = thread->stack;
+    size_t count = stack->limit - stack->base;
+    struct stack_entry *base = platform_allocate(2 * count * sizeof *base);
+
+    (void)core;
+    for (size_t i = 0; i < count; i++)
+        base[i] = stack->base[i];
+    thread->hot->top = base + (thread->hot->top - stack->base);
+    platform_release(stack->base, count * sizeof *base);
+    stack->base = base;
+    stack->limit = base + 2 * count;
+    thread->hot->limit = stack->limit;
+}
+
+/* ---- planes ---- */
+
+static struct context *root_in_plane(struct core *core, struct thread *thread, uint32_t plane)
+{
+    for (uint32_t i = core->root_count; i-- > 0;)
+        if (core->roots[i].plane == plane && core->roots[i].thread == thread)
+            return core->roots[i].context;
+    if (core->root_count == core->root_capacity) {
+        uint32_t capacity = core->root_capacity ? 2 * core->root_capacity : 64;
+        struct plane_root *roots = platform_allocate(capacity * sizeof *roots);
+        for (uint32_t i = 0; i < core->root_count; i++)
+            roots[i] = core->roots[i];
+        platform_release(core->roots, core->root_capacity * sizeof *roots);
+        core->roots = roots;
+        core->root_capacity = capacity;
+    }
+    struct context *root = tree_new_root(&core->tree, core->root_function);
+    core->roots[core->root_count++] =
+        (struct plane_root){.context = root, .thread = thread, .plane = plane};
+    return root;
+}
+
+static struct thread *thread_of_root(const struct core *core, const struct context *root)
+{
+    for (uint32_t i = core->root_count; i-- > 0;)
+        if (core->roots[i].context == root)
+            return core->roots[i].thread;
+    return core->threads;
+}
+
+/* The context with the same path in the current plane. `known` and `twin` are a pair that is
+ * already matched, from which the path is likely to go on; NULL for none. */
+static struct context *twin_of(struct core *core, struct context *context, struct context *known,
+                               struct context *twin)
+{
+    size_t depth = 0;
+    struct context *above = context;
+
+    for (; above != known && above->parent; above = above->parent)
+        depth++;
+    if (above != known)
+        twin = root_in_plane(core, thread_of_root(core, above), core->plane);
+    if (!depth)
+        return twin;
+    struct context **path = platform_allocate(depth * sizeof *path);
+    above = context;
+    for (size_t i = depth; i-- > 0; above = above->parent)
+        path[i] = above;
+    for (size_t i = 0; i < depth; i++) {
+        struct context *made =
+            tree_child_of(&core->tree, twin, path[i]->site, path[i]->function);
+        made->code = path[i]->code;
+        made->flags |= path[i]->flags;
+        twin = made;
+    }
+    platform_release(path, depth * sizeof *path);
+    return twin;
+}
+
+static void move_to_plane(struct core *core, struct stack *stack, struct hot *hot)
+{
+    struct context *known = NULL;
+    struct context *twin = NULL;
+
+    if (stack->plane == core->plane)
+        return;
+    for (struct stack_entry *entry = stack->base; entry < hot->top; entry++) {
+        struct context *context = entry->context;
+        if (context != known)
+            twin = twin_of(core, context, known, twin);
+        known = context;
+        entry->context = twin;
+    }
+    hot->current = twin_of(core, hot->current, known, twin);
+    stack->plane = core->plane;
+}
+
+void core_resume(struct core *core, struct thread *thread)
+{
+    move_to_plane(core, thread->stack, thread->hot);
+}
+
+/* ---- which stack ---- */
+
+static void load_stack(struct core *core, struct thread *thread, struct stack *stack)
+{
+    struct hot *hot = thread->hot;
+
+    thread->stack = stack;
+    hot->current = stack->saved.current;
+    hot->top = stack->saved.top;
+    hot->limit = stack->limit;
+    hot->pending_site = stack->saved.pending_site;
+    hot->reach = STACK_FIRST_REACH;
+    move_to_plane(core, stack, hot);
+}
+
+static void save_stack(struct core *core, struct thread *thread)
+{
+    struct stack *stack = thread->stack;
+
+    stack->saved.current = thread->hot->current;
+    stack->saved.top = thread->hot->top;
+    stack->saved.pending_site = thread->hot->pending_site;
+    suspended_insert(core, stack);
+}
+
+/* A handler's stack that control has left for another is over, and so are the handlers that it
+ * interrupted in turn, down to the stack that goes on. */
+static void switch_to(struct core *core, struct thread *thread, struct stack *stack)
+{
+    struct stack *left = thread->stack;
+
+    if (left->for_signal) {
+        while (left != stack && left->for_signal) {
+            struct stack *interrupted = left->interrupted;
+            if (left->suspended)
+                suspended_remove(core, left);
+            stack_release(core, left);
+            left = interrupted;
+        }
+    } else {
+        save_stack(core, thread);
+    }
+    if (stack->suspended)
+        suspended_remove(core, stack);
+    load_stack(core, thread, stack);
+    core->repairs[REPAIR_STACK_SWITCH]++;
+}
+
+/* The stack that sp lies on: of those in the same mapping, the one whose bottom is nearest above.
+ * NULL if there is none. */
+static struct stack *owner_of(struct core *core, uint64_t sp)
+{
+    struct stack *owner = NULL;
+    uint64_t start, end;
+
+    if (!platform_find_mapping(sp, &start, &end))
+        return NULL;
+    for (struct stack *stack = core->stacks; stack; stack = stack->next)
+        if (stack->mapping_end == end && !stack->start_unknown &&
+            stack->base->stack_pointer >= sp &&
+            (!owner || stack->base->stack_pointer < owner->base->stack_pointer))
+            owner = stack;
+    return owner;
+}
+
+static void start_new_stack(struct core *core, struct thread *thread, uint64_t sp)
+{
+    struct context *root = root_in_plane(core, thread, core->plane);
+
+    /* Room for the return address that a started function finds above its frame, and for what
+     * the program's own start-up code pops. */
+    switch_to(core, thread, stack_new(core, root, sp + 64));
+    core->repairs[REPAIR_STACK_SWITCH]--;
+    core->repairs[REPAIR_NEW_STACK]++;
+}
+
+/* ---- events ---- */
+
+/* The oldest entry that sp has left; top if none. The bottom entry stays. */
+static struct stack_entry *oldest_left(const struct thread *thread, uint64_t sp)
+{
+    struct stack_entry *entry = thread->hot->top;
+
+    while (entry - 1 > thread->stack->base && entry[-1].stack_pointer <= sp)
+        entry--;
+    return entry;
+}
+
+static void pop_to(struct core *core, struct thread *thread, struct stack_entry *entry)
+{
+    struct hot *hot = thread->hot;
+
+    if (entry == hot->top)
+        return;
+    hot->current = entry->context;
+    hot->top = entry;
+    hot->pending_site = 0;
+    (void)core;
+}
+
+/* The stack pointer rose above the bottom of the running stack: the bottom was put too low. */
+static void raise_bottom(struct thread *thread, uint64_t sp)
+{
+    if (thread->stack->base->stack_pointer <= sp)
+        thread->stack->base->stack_pointer = sp + 8;
+}
+
+/* Did control start a function on fresh stack, rather than unwind to or jump within this one?
+ * Unwinding lands in mid-function; a jump to a function leaves the stack pointer where a frame
+ * ended (retpolines, hand-made dispatch) or near where it was. */
+static bool starts_on_fresh_stack(struct core *core, const struct thread *thread, uint64_t target,
+                                  uint64_t sp, const struct stack_entry *left)
+{
+    const struct hot *hot = thread->hot;
+
+    if (!code_map_is_entry(&core->code, target))
+        return false;
+    if (left < hot->top)
+        return sp > left->stack_pointer + 16;
+    return hot->top[-1].stack_pointer - sp > STACK_FIRST_REACH && hot->top - 1 > thread->stack->base;
+}
+
+/* Explanations 1 to 6 of the head comment. True if entries or stacks changed. */
+static bool resync(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
+{
+    struct hot *hot = thread->hot;
+
+    if (thread->stack->start_unknown) {
+        thread->stack->start_unknown = false;
+        thread->stack->base->stack_pointer = sp + 8;
+        note_mapping(thread->stack, sp);
+        return true;
+    }
+    struct stack_entry *left = oldest_left(thread, sp);
+    for (struct stack_entry *entry = left; entry < hot->top && entry->stack_pointer == sp; entry++)
+        if (entry->return_address == target) {
+            if (hot->top - entry > 1)
+                core->repairs[REPAIR_UNWIND]++;
+            pop_to(core, thread, entry);
+            return true;
+        }
+    struct stack *other = suspended_find(core, target, sp);
+    if (other) {
+        switch_to(core, thread, other);
+        pop_to(core, thread, hot->top - 1);
+        return true;
+    }
+    other = owner_of(core, sp);
+    if (!other && owner_of(core, thread->stack->base->stack_pointer - 8) == thread->stack &&
+        sp >= thread->stack->base->stack_pointer) {
+        uint64_t start, end;
+        if (platform_find_mapping(sp, &start, &end) && end == thread->stack->mapping_end) {
+            raise_bottom(thread, sp);
+            other = thread->stack;
+        }
+    }
+    if (!other || (other != thread->stack && code_map_is_entry(&core->code, target)) ||
+        (other == thread->stack && starts_on_fresh_stack(core, thread, target, sp, left))) {
+        start_new_stack(core, thread, sp);
+        return true;
+    }
+    if (other != thread->stack) {
+        switch_to(core, thread, other);
+        left = oldest_left(thread, sp);
+    }
+    if (left == hot->top)
+        return other != thread->stack;
+    core->repairs[REPAIR_UNWIND]++;
+    pop_to(core, thread, left);
+    return true;
+}
+
+void core_return(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
+{
+    if (resync(core, thread, target, sp))
+        return;
+    const struct context *current = thread->hot->current;
+    struct code_place place = code_map_find(&core->code, target);
+    /* The bottom frame of a stack returns to whoever set the stack up, and a handler to the
+     * signal trampoline: jumps to code that goes on from there. */
+    bool bottom = !current->parent || current->parent->function->flags & CODE_FUNCTION_MARKER;
+    if (bottom || place.function == current->code || place.plt ||
+        code_map_is_entry(&core->code, target))
+        core->repairs[REPAIR_RETURN_AS_JUMP]++;
+    else
+        core->repairs[REPAIR_UNMATCHED_RETURN]++;
+}
+
+void core_jump(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
+{
+    struct hot *hot = thread->hot;
+
+    if (resync(core, thread, target, sp))
+        return;
+    /* A large frame: from now on stack pointers as low as this one are nothing special. */
+    uint64_t depth = hot->top[-1].stack_pointer - 8 - sp;
+    if (depth > hot->reach && depth < (uint64_t)1 << 40)
+        hot->reach = 2 * depth;
+}
+
+static void enter(struct thread *thread, struct context *child)
+{
+    thread->hot->current = child;
+    child->calls++;
+}
+
+/* Another function runs in the frame of the current one. */
+static void tail_call(struct core *core, struct thread *thread, struct code_function *function)
+{
+    struct context *current = thread->hot->current;
+
+    if (!core->options.keep_tail_calls) {
+        enter(thread,
+              tree_child_of(&core->tree, current->parent, current->site, function));
+        return;
+    }
+    /* Functions that tail-call each other in turn go back up their chain: it stays finite. */
+    for (struct context *above = current;; above = above->parent) {
+        if (above->function == function) {
+            enter(thread, above);
+            return;
+        }
+        if (!(above->flags & CONTEXT_TAIL))
+            break;
+    }
+    struct context *child = tree_child_of(&core->tree, current, 0, function);
+    child->flags |= CONTEXT_TAIL;
+    enter(thread, child);
+}
+
+void core_mismatch(struct core *core, struct thread *thread, uint64_t address, uint64_t sp)
+{
+    struct hot *hot = thread->hot;
+
+    if (hot->top[-1].stack_pointer - 8 - sp > hot->reach || thread->stack->start_unknown)
+        core_jump(core, thread, address, sp);
+    struct code_place place = code_map_find(&core->code, address);
+    if (place.plt)
+        return;
+    struct code_function *function = place.function;
+    if (!function) {
+        if (hot->current->code->flags & CODE_FUNCTION_ANONYMOUS)
+            return;
+        function = code_map_called(&core->code, address);
+    }
+    if (hot->current->code == function && !hot->pending_site)
+        return;
+    if (hot->pending_site) {
+        uint32_t site = hot->pending_site;
+        hot->pending_site = 0;
+        enter(thread, tree_child_of(&core->tree, hot->current, site, function));
+    } else if (hot->current->code->flags & CODE_FUNCTION_MARKER) {
+        enter(thread, tree_child_of(&core->tree, hot->current, 0, function));
+    } else {
+        tail_call(core, thread, function);
+    }
+}
+
+struct context *core_callee(struct core *core, struct thread *thread, uint32_t site,
+                            uint64_t target)
+{
+    struct context *current = thread->hot->current;
+    struct code_function *function = code_map_called(&core->code, target);
+
+    if (!function) {
+        thread->hot->pending_site = site;
+        return NULL;
+    }
+    struct context *child = tree_child_of(&core->tree, current, site, function);
+    child->entry = target;
+    return child;
+}
+
+struct context *core_marker(struct core *core, struct thread *thread, uint32_t site,
+                            const char *name)
+{
+    struct context *child = tree_child_of(&core->tree, thread->hot->current, site,
+                                          code_map_marker(&core->code, name));
+
+    child->calls++;
+    return child;
+}
+
+/* ---- signals ---- */
+
+void core_signal_in(struct core *core, struct thread *thread, unsigned number, uint64_t sp,
+                    bool alternate)
+{
+    char name[32] = "(signal ";
+    size_t length = 8 + text_from_number(name + 8, number);
+    struct hot *hot = thread->hot;
+
+    name[length] = ')';
+    name[length + 1] = '\0';
+    struct context *signal = core_marker(core, thread, 0, name);
+    if (alternate) {
+        struct stack *interrupted = thread->stack;
+        save_stack(core, thread);
+        struct stack *stack = stack_new(core, signal, 0);
+        stack->for_signal = true;
+        stack->interrupted = interrupted;
+        load_stack(core, thread, stack);
+        return;
+    }
+    core_push(core, thread, STACK_SIGNAL_MARK, sp);
+    hot->current = signal;
+}
+
+void core_signal_out(struct core *core, struct thread *thread)
+{
+    struct hot *hot = thread->hot;
+    struct stack *stack = thread->stack;
+
+    for (struct stack_entry *entry = hot->top; entry-- > stack->base;)
+        if (entry->return_address == STACK_SIGNAL_MARK) {
+            pop_to(core, thread, entry);
+            return;
+        }
+    if (!stack->for_signal)
+        return;
+    struct stack *interrupted = stack->interrupted;
+    stack_release(core, stack);
+    suspended_remove(core, interrupted);
+    load_stack(core, thread, interrupted);
+}
+
+/* ---- threads ---- */
+
+struct thread *core_thread_new(struct core *core, uint64_t stack_pointer)
+{
+    struct thread *thread = platform_allocate(sizeof *thread);
+
+    thread->number = ++core->thread_count;
+    thread->hot = &thread->own;
+    thread->next = core->threads;
+    core->threads = thread;
+    load_stack(core, thread,
+               stack_new(core, root_in_plane(core, thread, core->plane), stack_pointer + 8));
+    return thread;
+}
+
+void core_thread_end(struct core *core, struct thread *thread)
+{
+    thread->ended = true;
+    stack_release(core, thread->stack);
+    thread->stack = NULL;
+}
+
+/* The other threads' stacks are gone, though their memory is still there. Stacks of coroutines
+ * stay: any of them may be resumed by the thread that goes on. */
+void core_forked(struct core *core, struct thread *thread)
+{
+    for (struct thread *other = core->threads; other; other = other->next)
+        if (other != thread && !other->ended)
+            core_thread_end(core, other);
+    for (uint32_t i = 0; i < core->part_count; i++)
+        core->parts[i].dropped = true;
+    for (unsigned i = 0; i < REPAIR_KINDS; i++)
+        core->repairs[i] = 0;
+    core_zero(core);
+    core_resume(core, thread);
+}

@@ -1,0 +1,82 @@
+#include "core/text.h"
+#include "core/platform.h"
+
+size_t text_length(const char *text)
+{
+    size_t length = 0;
+
+    while (text[length])
+        length++;
+    return length;
+}
+
+bool text_equal(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+bool text_equal_n(const char *a, const char *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+bool text_starts_with(const char *text, const char *prefix)
+{
+    while (*prefix)
+        if (*text++ != *prefix++)
+            return false;
+    return true;
+}
+
+char *text_keep(const char *text)
+{
+    size_t size_bytes = text_length(text) + 1;
+    char *copy = platform_allocate(size_bytes);
+
+    for (size_t i = 0; i < size_bytes; i++)
+        copy[i] = text[i];
+    return copy;
+}
+
+size_t text_from_number(char *out, uint64_t number)
+{
+    char digits[20];
+    size_t count = 0;
+
+    do
+        digits[count++] = '0' + number % 10;
+    while (number /= 10);
+    for (size_t i = 0; i < count; i++)
+        out[i] = digits[count - 1 - i];
+    out[count] = '\0';
+    return count;
+}
+
+bool text_matches(const char *pattern, const char *text)
+{
+    const char *star = NULL;
+    const char *star_text = NULL;
+
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            star_text = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++star_text;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}

@@ -1,0 +1,165 @@
+#include "core/tree.h"
+#include "core/platform.h"
+
+#define FIRST_SLOTS (1u << 14)
+
+static struct context *context_new(struct tree *tree)
+{
+    uint32_t number = tree->count;
+
+    if (number == UINT32_MAX)
+        platform_fail("more than four thousand million contexts");
+    if (number / TREE_CHUNK >= tree->chunk_capacity) {
+        size_t capacity = tree->chunk_capacity ? 2 * tree->chunk_capacity : 64;
+        struct context **chunks = platform_allocate(capacity * sizeof *chunks);
+        for (size_t i = 0; i < tree->chunk_capacity; i++)
+            chunks[i] = tree->chunks[i];
+        platform_release(tree->chunks, tree->chunk_capacity * sizeof *chunks);
+        tree->chunks = chunks;
+        tree->chunk_capacity = capacity;
+    }
+    if (number % TREE_CHUNK == 0)
+        tree->chunks[number / TREE_CHUNK] =
+            platform_allocate(TREE_CHUNK * sizeof(struct context));
+    tree->count++;
+    struct context *context = tree_context(tree, number);
+    context->key = (uint64_t)number << 32;
+    return context;
+}
+
+void tree_init(struct tree *tree, uint32_t limit)
+{
+    *tree = (struct tree){.limit = limit};
+    tree->cache = platform_allocate(sizeof *tree->cache << TREE_CACHE_BITS);
+    /* An empty slot never hits, and its child can be looked at all the same. */
+    struct context *nobody = platform_allocate(sizeof *nobody);
+    for (size_t i = 0; i < (size_t)1 << TREE_CACHE_BITS; i++)
+        tree->cache[i] = (struct tree_cache_entry){.key = UINT64_MAX, .child = nobody};
+    tree->slot_count = FIRST_SLOTS;
+    tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
+    tree->site_capacity = 1024;
+    tree->sites = platform_allocate(tree->site_capacity * sizeof *tree->sites);
+    tree->site_count = 1;
+    tree->site_slot_count = FIRST_SLOTS;
+    tree->site_slots = platform_allocate(tree->site_slot_count * sizeof *tree->site_slots);
+}
+
+struct context *tree_new_root(struct tree *tree, struct code_function *function)
+{
+    struct context *root = context_new(tree);
+
+    root->function = function;
+    root->code = function;
+    return root;
+}
+
+static uint64_t hash_context(const struct context *parent, uint32_t site,
+                             const struct code_function *function)
+{
+    uint64_t hash = (parent->key | site) * TREE_MIX;
+
+    return (hash ^ (hash >> 29) ^ (uintptr_t)function >> 4) * TREE_MIX >> 16;
+}
+
+static void slots_grow(struct tree *tree)
+{
+    size_t old_count = tree->slot_count;
+    struct context **old = tree->slots;
+
+    tree->slot_count *= 2;
+    tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
+    for (size_t i = 0; i < old_count; i++) {
+        struct context *context = old[i];
+        if (!context)
+            continue;
+        size_t at = hash_context(context->parent, context->site, context->function);
+        for (at &= tree->slot_count - 1; tree->slots[at]; at = (at + 1) & (tree->slot_count - 1))
+            ;
+        tree->slots[at] = context;
+    }
+    platform_release(old, old_count * sizeof *old);
+}
+
+/* Beyond the limit a call to a function that is already on the path goes back to it. */
+static struct context *fold_recursion(struct tree *tree, struct context *parent,
+                                      const struct code_function *function)
+{
+    for (struct context *above = parent; above; above = above->parent)
+        if (above->function == function) {
+            tree->folded++;
+            return above;
+        }
+    return NULL;
+}
+
+struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_t site,
+                              struct code_function *function)
+{
+    size_t at = hash_context(parent, site, function) & (tree->slot_count - 1);
+
+    for (struct context *child; (child = tree->slots[at]); at = (at + 1) & (tree->slot_count - 1))
+        if (child->parent == parent && child->site == site && child->function == function)
+            return child;
+    if (tree->limit && tree->count >= tree->limit) {
+        struct context *above = fold_recursion(tree, parent, function);
+        if (above)
+            return above;
+    }
+    struct context *child = context_new(tree);
+    child->parent = parent;
+    child->site = site;
+    child->function = function;
+    child->code = function;
+    tree->slots[at] = child;
+    if (4 * (uint64_t)tree->count > 3 * (uint64_t)tree->slot_count)
+        slots_grow(tree);
+    return child;
+}
+
+/* ---- sites ---- */
+
+static size_t site_slot(const struct tree *tree, uint64_t address)
+{
+    size_t at = (address * TREE_MIX >> 24) & (tree->site_slot_count - 1);
+
+    while (tree->site_slots[at] && tree->sites[tree->site_slots[at]].address != address)
+        at = (at + 1) & (tree->site_slot_count - 1);
+    return at;
+}
+
+static void sites_grow(struct tree *tree)
+{
+    struct site *sites = platform_allocate(2 * tree->site_capacity * sizeof *sites);
+
+    for (uint32_t i = 0; i < tree->site_count; i++)
+        sites[i] = tree->sites[i];
+    platform_release(tree->sites, tree->site_capacity * sizeof *sites);
+    tree->sites = sites;
+    tree->site_capacity *= 2;
+    if (2 * tree->site_capacity <= tree->site_slot_count)
+        return;
+    platform_release(tree->site_slots, tree->site_slot_count * sizeof *tree->site_slots);
+    tree->site_slot_count *= 2;
+    tree->site_slots = platform_allocate(tree->site_slot_count * sizeof *tree->site_slots);
+    for (uint32_t i = 1; i < tree->site_count; i++)
+        tree->site_slots[site_slot(tree, tree->sites[i].address)] = i;
+}
+
+uint32_t tree_site(struct tree *tree, uint64_t address, struct code_module *module)
+{
+    size_t at = site_slot(tree, address);
+    uint32_t number = tree->site_slots[at];
+
+    /* The same address in another module: the memory was mapped anew, and so is the site. The
+     * old one keeps its number in the contexts that have it. */
+    if (number && tree->sites[number].module == module)
+        return number;
+    if (tree->site_count == tree->site_capacity) {
+        sites_grow(tree);
+        at = site_slot(tree, address);
+    }
+    number = tree->site_count++;
+    tree->sites[number] = (struct site){.address = address, .module = module};
+    tree->site_slots[at] = number;
+    return number;
+}

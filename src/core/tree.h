@@ -1,0 +1,102 @@
+/*
+ * tree.h: the context tree, which is the profile while it is made.
+ *
+ * A context is one call path: (parent, call site, function). Contexts are made when a path runs
+ * for the first time and never go away, so their order of creation puts parents first.
+ *
+ * Children are found in one hash table for the whole tree. In front of it stands a direct-mapped
+ * cache, made so that an engine can look into it with a handful of inline instructions:
+ *
+ *     key   = context.key + site              context.key is its number << 32
+ *     entry = cache[((key + target) * TREE_MIX) >> shift]
+ *     hit   : entry.key == key && entry.child->entry == target
+ *
+ * Why not children by site number in each context: CPython's evaluator has a thousand call sites
+ * and tens of thousands of contexts. Why a cache in front of a table: a probe sequence cannot be
+ * inlined in a few instructions, one slot can.
+ *
+ * Workload: calls are a thousand times more common than new contexts; a program has a few thousand
+ * to a few million contexts.
+ */
+#ifndef TRUEFLAME_CORE_TREE_H
+#define TRUEFLAME_CORE_TREE_H
+
+#include "core/code.h"
+
+enum context_flags {
+    CONTEXT_TAIL = 1, /* reached by a tail call that --tail-calls=keep shows below its caller */
+};
+
+/* One cache line. The first four fields are what engines touch in inline code. */
+struct context {
+    uint64_t key;               /* number << 32 */
+    struct code_function *code; /* whose blocks run in this context: `function`, except that a
+                                 * Python frame's are the evaluator's */
+    uint64_t self_instructions;
+    uint64_t calls;
+    struct context *parent;     /* NULL for a root */
+    struct code_function *function;
+    uint32_t site;              /* row of tree.sites, 0: none */
+    uint32_t flags;             /* enum context_flags */
+    uint64_t entry;             /* absolute address that was called to get here */
+};
+
+/* A call instruction. Site 0 stands for none. Numbers are the engine's to bake into code. */
+struct site {
+    uint64_t address; /* absolute, of the instruction */
+    struct code_module *module;
+};
+
+struct tree_cache_entry {
+    uint64_t key;
+    struct context *child;
+};
+
+#define TREE_MIX        0x9e3779b97f4a7c15u
+#define TREE_CACHE_BITS 16
+
+struct tree {
+    struct tree_cache_entry *cache; /* 1 << TREE_CACHE_BITS entries */
+    struct context **chunks;        /* contexts by number, TREE_CHUNK to a chunk */
+    size_t chunk_capacity;
+    uint32_t count;
+    uint32_t limit;                 /* --max-contexts: beyond it recursion folds. 0: none */
+    uint64_t folded;                /* contexts that were not made because of it */
+    struct context **slots;         /* hash of (parent, site, function) */
+    size_t slot_count;
+    struct site *sites;
+    uint32_t site_count, site_capacity;
+    uint32_t *site_slots;           /* hash of address */
+    size_t site_slot_count;
+};
+
+#define TREE_CHUNK 16384
+
+void tree_init(struct tree *tree, uint32_t limit);
+
+/* A new root; roots are not looked up. */
+struct context *tree_new_root(struct tree *tree, struct code_function *function);
+
+/* The child, made if it is new. */
+struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_t site,
+                              struct code_function *function);
+
+static inline struct context *tree_context(const struct tree *tree, uint32_t number)
+{
+    return &tree->chunks[number / TREE_CHUNK][number % TREE_CHUNK];
+}
+
+static inline uint32_t context_number(const struct context *context)
+{
+    return (uint32_t)(context->key >> 32);
+}
+
+static inline struct tree_cache_entry *tree_cache_slot(const struct tree *tree, uint64_t key)
+{
+    return &tree->cache[(key * TREE_MIX) >> (64 - TREE_CACHE_BITS)];
+}
+
+/* The number of the call instruction at `address`, the same each time it is asked. */
+uint32_t tree_site(struct tree *tree, uint64_t address, struct code_module *module);
+
+#endif
