@@ -3,6 +3,7 @@
 #include "engines/native/layout.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 
@@ -38,20 +39,29 @@ void lock_give(struct lock *lock)
         sys(futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
-static void *map_next(size_t size_bytes)
+/* NULL if the kernel has no memory for it. */
+static void *map_next(size_t size_bytes, int protection, int flags, long file)
 {
     for (;;) {
-        if (arena.next + size_bytes > ARENA_END)
-            fail("out of memory", NULL);
         uint64_t at = arena.next;
+        if (at + size_bytes > ARENA_END)
+            return NULL;
         arena.next += size_bytes;
-        long got = sys(mmap, at, size_bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        long got = sys(mmap, at, size_bytes, protection,
+                       flags | MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
         if ((uint64_t)got == at)
             return (void *)at;
-        if (got != -17 /* EEXIST */)
-            fail("out of memory", NULL);
+        if (got != -EEXIST)
+            return NULL;
     }
+}
+
+static void *map_memory(size_t size_bytes)
+{
+    void *memory = map_next(size_bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS, -1);
+    if (!memory)
+        fail("out of memory", NULL);
+    return memory;
 }
 
 static size_t round_up(size_t size, size_t to)
@@ -69,7 +79,7 @@ static void *allocate_small(size_t size_bytes)
         return piece;
     }
     if (arena.chunk_left < size_bytes) {
-        arena.chunk = map_next(CHUNK);
+        arena.chunk = map_memory(CHUNK);
         arena.chunk_left = CHUNK;
     }
     void *memory = arena.chunk;
@@ -82,7 +92,7 @@ void *arena_allocate(size_t size_bytes)
 {
     lock_take(&arena.lock);
     void *memory = size_bytes <= LARGE ? allocate_small(round_up(size_bytes, CLASS_BYTES))
-                                       : map_next(round_up(size_bytes, PAGE));
+                                       : map_memory(round_up(size_bytes, PAGE));
     lock_give(&arena.lock);
     return memory;
 }
@@ -101,6 +111,14 @@ void arena_release(void *memory, size_t size_bytes)
     piece->next = *list;
     *list = piece;
     lock_give(&arena.lock);
+}
+
+void *arena_map_file(long file, size_t size_bytes)
+{
+    lock_take(&arena.lock);
+    void *memory = map_next(round_up(size_bytes, PAGE), PROT_READ, 0, file);
+    lock_give(&arena.lock);
+    return memory;
 }
 
 bool engine_owns(uint64_t start, uint64_t end)

@@ -16,6 +16,9 @@
 void *arena_allocate(size_t size_bytes);
 void arena_release(void *memory, size_t size_bytes);
 
+/* A file's first `size_bytes`, private and read-only; NULL if it cannot be had. */
+void *arena_map_file(long file, size_t size_bytes);
+
 /* Is any of [start, end) the engine's: image, arena or code cache? */
 bool engine_owns(uint64_t start, uint64_t end);
 

@@ -40,10 +40,10 @@ struct block {
     uint16_t flags;     /* enum block_flags */
     struct mark *marks; /* sorted by offset */
     uint32_t incoming;  /* first exit that is linked to this block, 0: none */
-    uint32_t next_in_page; /* block number, 0: none */
+    struct code_function *function; /* NULL: a PLT or anonymous code */
 };
 
-enum block_flags { BLOCK_DEAD = 1 };
+enum block_flags { BLOCK_DEAD = 1, BLOCK_PLT = 2 };
 
 enum exit_kind {
     EXIT_NONE,
@@ -68,11 +68,13 @@ struct exit {
     uint8_t kind;      /* enum exit_kind */
     uint8_t length;    /* bytes of the branch instruction */
     uint8_t linked;
+    uint16_t pops;     /* EXIT_RETURN: bytes the instruction drops besides the address */
+    uint32_t site;     /* calls: the core's number, 0 until it is asked for */
     const char *refusal;
 };
 
 struct cache {
-    struct lock lock;       /* held while blocks are made, linked or removed */
+    struct lock lock;       /* held while blocks are made, linked or removed, and in the core */
     uint32_t hot, cold;     /* the free space is [hot, cold) */
     struct exit *exits;     /* row 0 is unused */
     uint32_t exit_count, exit_capacity;

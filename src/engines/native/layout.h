@@ -1,6 +1,6 @@
 /*
  * layout.h: where things are. Addresses of the engine's own, chosen so that the program's are
- * those it would have had alone, and the places inside `struct thread` that code without a C
+ * those it would have had alone, and the places inside `struct native_thread` that code without a C
  * compiler (entry.S, the code cache) needs.
  *
  *   0x00010000 .. 0x0fffffff   left to the program (programs linked at a fixed address)
@@ -26,7 +26,7 @@
 #define CACHE_WRITE     0x650010000000 /* the cache as it is written */
 #define PIE_BREAK_START 0x555556000000 /* the heap of a program without a fixed address */
 
-/* struct thread, from gs:0 */
+/* struct native_thread, from gs:0 */
 #define THREAD_SELF         0x00
 #define THREAD_REGISTERS    0x08
 #define THREAD_FLAGS        0x88

@@ -11,7 +11,6 @@ static struct {
     struct lock lock;
     struct mapping *rows;
     size_t count, capacity;
-    uint64_t stack_top;
 } maps;
 
 /* The first row that ends after `address`. */
@@ -160,9 +159,8 @@ static void add_line(const char *line)
     maps_add(mapping);
 }
 
-void maps_init(uint64_t stack_top)
+void maps_init(void)
 {
-    maps.stack_top = stack_top;
     static char text[16384];
     long file = sys(open, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
     size_t size = 0;

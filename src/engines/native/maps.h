@@ -25,7 +25,7 @@ struct mapping {
 };
 
 /* Takes over what the kernel has mapped before the program: vdso and stack. */
-void maps_init(uint64_t stack_top);
+void maps_init(void);
 
 void maps_add(struct mapping mapping);
 void maps_remove(uint64_t start, uint64_t end);

@@ -105,7 +105,7 @@ void fail(const char *first, ...)
     say_list(first, rest);
     va_end(rest);
     for (;;)
-        sys(exit_group, EXIT_FAILED);
+        sys(exit_group, STATUS_FAILED);
 }
 
 void refuse_program(const char *first, ...)
@@ -115,5 +115,5 @@ void refuse_program(const char *first, ...)
     say_list(first, rest);
     va_end(rest);
     for (;;)
-        sys(exit_group, EXIT_REFUSED);
+        sys(exit_group, STATUS_REFUSED);
 }

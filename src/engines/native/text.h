@@ -28,9 +28,9 @@ void string_add_number(struct string_builder *builder, uint64_t number, unsigned
 /* One line to stderr, "trueflame: " in front: the strings up to a NULL, joined. */
 void say(const char *first, ...) __attribute__((sentinel));
 
-enum exit_statuses {
-    EXIT_FAILED = 125,  /* the engine could not go on */
-    EXIT_REFUSED = 124, /* this program is not for this engine; nothing of it has run */
+enum engine_status {
+    STATUS_FAILED = 125,  /* the engine could not go on */
+    STATUS_REFUSED = 124, /* this program is not for this engine; nothing of it has run */
 };
 
 /* Says the sentence and ends the process. */

@@ -8,6 +8,7 @@
 #ifndef TRUEFLAME_NATIVE_THREAD_H
 #define TRUEFLAME_NATIVE_THREAD_H
 
+#include "core/core.h"
 #include "engines/native/layout.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,8 +33,8 @@ enum register_numbers {
     REGISTER_R15,
 };
 
-struct thread {
-    struct thread *self;
+struct native_thread {
+    struct native_thread *self;
     uint64_t registers[16];
     uint64_t flags;
     uint64_t pc;           /* the program's, where it goes on */
@@ -47,36 +48,47 @@ struct thread {
     uint64_t pending;      /* a signal waits to be delivered */
     uint64_t reserved[6];
     uint64_t spill[16];    /* the program's register N while the cache borrows it */
+    struct hot hot;        /* the core's view; `instructions` above is the running count */
+    uint64_t settled;      /* as much of `instructions` is in contexts already */
+    struct thread *thread; /* the core's */
+    struct native_thread *next; /* all threads of the process */
+    long tid;
 };
 
-_Static_assert(offsetof(struct thread, registers) == THREAD_REGISTERS, "layout.h");
-_Static_assert(offsetof(struct thread, flags) == THREAD_FLAGS, "layout.h");
-_Static_assert(offsetof(struct thread, pc) == THREAD_PC, "layout.h");
-_Static_assert(offsetof(struct thread, cache_pc) == THREAD_CACHE_PC, "layout.h");
-_Static_assert(offsetof(struct thread, exit_id) == THREAD_EXIT_ID, "layout.h");
-_Static_assert(offsetof(struct thread, target) == THREAD_TARGET, "layout.h");
-_Static_assert(offsetof(struct thread, stack_top) == THREAD_STACK, "layout.h");
-_Static_assert(offsetof(struct thread, exit_entry) == THREAD_EXIT_ENTRY, "layout.h");
-_Static_assert(offsetof(struct thread, instructions) == THREAD_INSTRUCTIONS, "layout.h");
-_Static_assert(offsetof(struct thread, pending) == THREAD_PENDING, "layout.h");
-_Static_assert(offsetof(struct thread, spill) == THREAD_SPILL, "layout.h");
+_Static_assert(offsetof(struct native_thread, registers) == THREAD_REGISTERS, "layout.h");
+_Static_assert(offsetof(struct native_thread, flags) == THREAD_FLAGS, "layout.h");
+_Static_assert(offsetof(struct native_thread, pc) == THREAD_PC, "layout.h");
+_Static_assert(offsetof(struct native_thread, cache_pc) == THREAD_CACHE_PC, "layout.h");
+_Static_assert(offsetof(struct native_thread, exit_id) == THREAD_EXIT_ID, "layout.h");
+_Static_assert(offsetof(struct native_thread, target) == THREAD_TARGET, "layout.h");
+_Static_assert(offsetof(struct native_thread, stack_top) == THREAD_STACK, "layout.h");
+_Static_assert(offsetof(struct native_thread, exit_entry) == THREAD_EXIT_ENTRY, "layout.h");
+_Static_assert(offsetof(struct native_thread, instructions) == THREAD_INSTRUCTIONS, "layout.h");
+_Static_assert(offsetof(struct native_thread, pending) == THREAD_PENDING, "layout.h");
+_Static_assert(offsetof(struct native_thread, spill) == THREAD_SPILL, "layout.h");
 
 #define ENGINE_STACK_BYTES (256ul << 10)
 
-static inline struct thread *thread_self(void)
+static inline struct native_thread *thread_self(void)
 {
-    struct thread *self;
+    struct native_thread *self;
     __asm__("mov %%gs:0, %0" : "=r"(self));
     return self;
 }
 
 /* entry.S */
-_Noreturn void thread_resume(struct thread *thread); /* by its registers, flags and cache_pc */
+_Noreturn void thread_resume(struct native_thread *thread); /* by its registers, flags and cache_pc */
 void thread_leave_cache(void);                       /* the cache jumps here; calls thread_dispatch */
 
 /* dispatch.c: the exit that was taken is dealt with; returns where to enter the cache. */
-uint64_t thread_dispatch(struct thread *thread);
+uint64_t thread_dispatch(struct native_thread *thread);
 
-struct thread *thread_new(void);
+/* Enters the cache at thread->pc. */
+_Noreturn void thread_start(struct native_thread *thread);
+
+/* Makes the record and its stack; the caller's gs does not point to it yet. */
+struct native_thread *thread_new(void);
+
+void thread_set_gs(struct native_thread *thread);
 
 #endif

@@ -14,6 +14,7 @@
 #include "engines/native/translate.h"
 #include "engines/native/copy.h"
 #include "engines/native/maps.h"
+#include "engines/native/record.h"
 
 #define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
 #define BRANCHES_MAX     6
@@ -233,7 +234,9 @@ static void emit_return(struct translation *t, unsigned index)
     }
     emit_store(e, THREAD_TARGET, REGISTER_RCX);
     emit_unspill(e, REGISTER_RCX);
-    emit_stub(e, new_exit(t, index, EXIT_RETURN, 0));
+    uint32_t id = new_exit(t, index, EXIT_RETURN, 0);
+    cache.exits[id].pops = instruction->immediate;
+    emit_stub(e, id);
 }
 
 static void emit_call(struct translation *t, unsigned index)
@@ -378,6 +381,10 @@ struct block *translate_block(uint64_t pc)
     block->code = cache.hot;
     block->code_size = t->code.address - CACHE_START - cache.hot;
     block->source_size = t->source_size;
+    struct code_place place = code_map_find(&core.code, pc);
+    block->function = place.function;
+    if (place.plt)
+        block->flags |= BLOCK_PLT;
     block->mark_count = t->mark_count;
     block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
     memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);

@@ -1,0 +1,152 @@
+/*
+ * dispatch.c: what happens when a thread leaves the cache: the exit says why, the core is told,
+ * and the thread goes back in at the block for its new pc.
+ *
+ * What always holds inside the cache: the current context's code is the function of the block
+ * that runs (a PLT runs in its caller's context; anonymous code in that of the anonymous function
+ * that was entered). A branch between two blocks of one function is linked for good; any other
+ * comes here and is shown to the core.
+ */
+#include "engines/native/record.h"
+#include "engines/native/signals.h"
+#include "engines/native/syscalls.h"
+#include "engines/native/translate.h"
+#include "engines/native/text.h"
+
+static uint64_t stack_pointer(const struct native_thread *thread)
+{
+    return thread->registers[REGISTER_RSP];
+}
+
+static bool belongs(const struct native_thread *thread, const struct block *block)
+{
+    if (block->flags & BLOCK_PLT)
+        return true;
+    if (thread->hot.pending_site)
+        return false;
+    const struct code_function *code = thread->hot.current->code;
+    if (block->function)
+        return code == block->function;
+    return code->flags & CODE_FUNCTION_ANONYMOUS;
+}
+
+/* The block at the thread's pc, with the current context brought in line. */
+static struct block *enter_block(struct native_thread *thread)
+{
+    struct block *block = translate_block(thread->pc);
+    if (belongs(thread, block))
+        return block;
+    record_settle(thread);
+    core_mismatch(&core, thread->thread, thread->pc, stack_pointer(thread));
+    return translate_block(thread->pc); /* the core may have found a function to begin here */
+}
+
+static bool may_link(const struct block *from, const struct block *to)
+{
+    if (to->flags & BLOCK_PLT)
+        return true;
+    return from->function == to->function && !(from->flags & BLOCK_PLT);
+}
+
+static struct block *take_jump(struct native_thread *thread, uint32_t id)
+{
+    thread->pc = cache.exits[id].target;
+    struct block *to = enter_block(thread);
+    struct exit *exit = &cache.exits[id];
+    if (may_link(&cache.blocks[exit->block], to))
+        cache_link(exit, to);
+    return to;
+}
+
+static struct block *take_indirect_jump(struct native_thread *thread)
+{
+    uint64_t sp = stack_pointer(thread);
+    thread->pc = thread->target;
+    if (thread->hot.top[-1].stack_pointer - 8 - sp > thread->hot.reach) {
+        record_settle(thread);
+        core_jump(&core, thread->thread, thread->pc, sp);
+    }
+    return enter_block(thread);
+}
+
+static uint32_t site_of(struct exit *exit)
+{
+    if (!exit->site)
+        exit->site = tree_site(&core.tree, exit->pc, code_map_find(&core.code, exit->pc).module);
+    return exit->site;
+}
+
+static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)
+{
+    struct exit *exit = &cache.exits[id];
+    uint64_t return_address = exit->pc + exit->length;
+    thread->pc = target;
+    if (target != return_address) { /* else: call next; pop */
+        record_settle(thread);
+        core_call(&core, thread->thread, site_of(exit), target, return_address,
+                  stack_pointer(thread) + 8);
+    }
+    return enter_block(thread);
+}
+
+static struct block *take_return(struct native_thread *thread, const struct exit *exit)
+{
+    uint64_t sp = stack_pointer(thread) - exit->pops;
+    record_settle(thread);
+    thread->pc = thread->target;
+    if (!core_return_fast(thread->thread, thread->target, sp))
+        core_return(&core, thread->thread, thread->target, sp);
+    return enter_block(thread);
+}
+
+_Noreturn static void stop_refused(const struct exit *exit)
+{
+    char address[32];
+    struct string_builder builder = {address, 0, sizeof address};
+    string_add_number(&builder, exit->pc, 16);
+    fail("the program uses ", exit->refusal, " at 0x", address,
+         ", which the native engine cannot run; use --engine=valgrind", NULL);
+}
+
+static struct block *take_exit(struct native_thread *thread, uint32_t id)
+{
+    struct exit *exit = &cache.exits[id];
+    switch (exit->kind) {
+    case EXIT_JUMP: return take_jump(thread, id);
+    case EXIT_JUMP_INDIRECT: return take_indirect_jump(thread);
+    case EXIT_CALL: return take_call(thread, id, exit->target);
+    case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
+    case EXIT_RETURN: return take_return(thread, exit);
+    case EXIT_SYSCALL:
+        thread->pc = exit->target;
+        lock_give(&cache.lock);
+        syscalls_perform(thread);
+        lock_take(&cache.lock);
+        return enter_block(thread);
+    case EXIT_REFUSED: stop_refused(exit);
+    case EXIT_ILLEGAL:
+    case EXIT_UNMAPPED:
+        thread->pc = exit->target;
+        signals_raise_fetch(thread, exit->kind == EXIT_ILLEGAL);
+        return enter_block(thread);
+    }
+    fail("an exit that is none", NULL);
+}
+
+uint64_t thread_dispatch(struct native_thread *thread)
+{
+    lock_take(&cache.lock);
+    struct block *block = take_exit(thread, thread->exit_id);
+    uint64_t code = CACHE_START + block->code;
+    lock_give(&cache.lock);
+    return code;
+}
+
+void thread_start(struct native_thread *thread)
+{
+    lock_take(&cache.lock);
+    struct block *block = enter_block(thread);
+    thread->cache_pc = CACHE_START + block->code;
+    lock_give(&cache.lock);
+    thread_resume(thread);
+}

@@ -1,0 +1,16 @@
+/*
+ * syscalls.h: the program's system calls.
+ */
+#ifndef TRUEFLAME_NATIVE_SYSCALLS_H
+#define TRUEFLAME_NATIVE_SYSCALLS_H
+
+#include "engines/native/load.h"
+#include "engines/native/thread.h"
+
+void syscalls_init(const struct program *program);
+
+/* The call in the thread's registers; rax, rcx and r11 are set as the kernel would. thread->pc is
+ * already the instruction after it, and may be changed (sigreturn). No lock is held. */
+void syscalls_perform(struct native_thread *thread);
+
+#endif
