@@ -128,7 +128,7 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     case EXIT_UNMAPPED:
         thread->pc = exit->target;
         signals_raise_fetch(thread, exit->kind == EXIT_ILLEGAL);
-        return enter_block(thread);
+        return translate_block(thread->pc);
     }
     fail("an exit that is none", NULL);
 }
@@ -139,14 +139,19 @@ uint64_t thread_dispatch(struct native_thread *thread)
     struct block *block = take_exit(thread, thread->exit_id);
     uint64_t code = CACHE_START + block->code;
     lock_give(&cache.lock);
+    signals_safe_point(thread);
     return code;
+}
+
+uint64_t thread_enter(struct native_thread *thread)
+{
+    return CACHE_START + enter_block(thread)->code;
 }
 
 void thread_start(struct native_thread *thread)
 {
     lock_take(&cache.lock);
-    struct block *block = enter_block(thread);
-    thread->cache_pc = CACHE_START + block->code;
+    thread->cache_pc = thread_enter(thread);
     lock_give(&cache.lock);
     thread_resume(thread);
 }

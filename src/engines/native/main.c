@@ -91,6 +91,7 @@ void engine_main(uint64_t *stack)
     thread->pc = program.entry;
     thread->registers[REGISTER_RSP] = program.stack_pointer;
     thread_set_gs(thread);
-    signals_init(thread);
+    signals_init_thread(thread);
+    signals_init();
     thread_start(thread);
 }

@@ -8,8 +8,10 @@
 #include "engines/native/syscalls.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
+#include "engines/native/gate.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
+#include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include <asm/prctl.h>
@@ -28,11 +30,14 @@ static uint64_t page_up(uint64_t address)
     return (address + PAGE - 1) & -PAGE;
 }
 
+/* What a call returns that a signal kept from beginning: it is made again after the handler. */
+#define NOT_BEGUN (-513l)
+
 static long pass_on(struct native_thread *thread)
 {
-    const uint64_t *r = thread->registers;
-    return sys_call6(r[REGISTER_RAX], r[REGISTER_RDI], r[REGISTER_RSI], r[REGISTER_RDX],
-                     r[REGISTER_R10], r[REGISTER_R8], r[REGISTER_R9]);
+    bool begun;
+    long result = gate_call(thread->registers, &begun);
+    return begun ? result : NOT_BEGUN;
 }
 
 /* ---- memory ---- */
@@ -215,11 +220,15 @@ static long call_arch_prctl(struct native_thread *thread)
     switch (thread->registers[REGISTER_RDI]) {
     case ARCH_SET_GS: return thread->registers[REGISTER_RSI] ? -EPERM : 0;
     case ARCH_GET_GS:
-        *(uint64_t *)thread->registers[REGISTER_RSI] = 0;
-        return 0;
+        return gate_copy((void *)thread->registers[REGISTER_RSI], &(uint64_t){0}, 8) ? 0 : -EFAULT;
     case 0x5001 ... 0x5005: return -EOPNOTSUPP; /* shadow stacks */
     default: return pass_on(thread);
     }
+}
+
+static long call_sigreturn(struct native_thread *thread)
+{
+    signals_call_return(thread);
 }
 
 static long call_none(struct native_thread *thread)
@@ -240,6 +249,9 @@ static const syscall_function table[512] = {
     [__NR_exit] = call_exit_group,
     [__NR_arch_prctl] = call_arch_prctl,
     [__NR_rseq] = call_none,
+    [__NR_rt_sigaction] = signals_call_action,
+    [__NR_rt_sigreturn] = call_sigreturn,
+    [__NR_sigaltstack] = signals_call_stack,
 };
 
 void syscalls_init(const struct program *program)
@@ -253,6 +265,11 @@ void syscalls_perform(struct native_thread *thread)
     syscall_function function = number < 512 ? table[number] : NULL;
     uint64_t next = thread->pc;
     long result = function ? function(thread) : pass_on(thread);
+    if (result == NOT_BEGUN) {
+        thread->pc = next - 2;
+        thread->instructions--;
+        return;
+    }
     thread->registers[REGISTER_RAX] = result;
     thread->registers[REGISTER_RCX] = next;
     thread->registers[REGISTER_R11] = thread->flags;

@@ -45,7 +45,7 @@ struct native_thread {
     uint64_t stack_top;    /* of the engine's stack for this thread */
     void (*exit_entry)(void);
     uint64_t instructions; /* executed so far */
-    uint64_t pending;      /* a signal waits to be delivered */
+    uint64_t pending;      /* number of the signal that is held, 0: none */
     uint64_t reserved[6];
     uint64_t spill[16];    /* the program's register N while the cache borrows it */
     struct hot hot;        /* the core's view; `instructions` above is the running count */
@@ -53,6 +53,15 @@ struct native_thread {
     struct thread *thread; /* the core's */
     struct native_thread *next; /* all threads of the process */
     long tid;
+
+    /* signals.c */
+    uint64_t signal_stack;   /* the engine's own */
+    uint64_t held_mask;      /* the program's mask while a signal is held */
+    uint64_t held_info[16];  /* siginfo_t */
+    struct {
+        uint64_t start, size; /* size 0: none */
+        uint32_t flags;       /* SS_AUTODISARM */
+    } alternate;             /* the program's sigaltstack */
 };
 
 _Static_assert(offsetof(struct native_thread, registers) == THREAD_REGISTERS, "layout.h");
@@ -82,6 +91,10 @@ void thread_leave_cache(void);                       /* the cache jumps here; ca
 
 /* dispatch.c: the exit that was taken is dealt with; returns where to enter the cache. */
 uint64_t thread_dispatch(struct native_thread *thread);
+
+/* Brings the current context in line with thread->pc; the cache address to go on at. The cache's
+ * lock is held. */
+uint64_t thread_enter(struct native_thread *thread);
 
 /* Enters the cache at thread->pc. */
 _Noreturn void thread_start(struct native_thread *thread);
