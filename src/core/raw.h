@@ -5,7 +5,7 @@
  * is as plain as can be: 64-bit little-endian words; a text is its length and its bytes.
  *
  *   RAW_MAGIC
- *   process   pid, parent pid, fork ordinal, exec ordinal, started by, detail, ending,
+ *   process   pid, image, parent pid, parent image, fork ordinal, started by, detail, ending,
  *             exit status, folded contexts, unrecorded instructions, text engine, text command
  *   modules   count, { kind, text path, text build id }
  *   functions count, { module, flags, start, end, line, text name, text file }
@@ -36,9 +36,10 @@ enum raw_ending { RAW_EXIT, RAW_BUDGET, RAW_CHECKPOINT, RAW_KILLED };
 
 /* What only the engine knows of its process. */
 struct raw_process {
-    uint64_t pid, parent_pid;
+    uint64_t pid;
+    uint64_t image;        /* how many raw files of this pid there were before: it called exec */
+    uint64_t parent_pid, parent_image; /* who forked it */
     uint64_t fork_ordinal; /* 1 for the parent's first child */
-    uint64_t exec_ordinal; /* how many programs this pid has been before */
     uint64_t started_by;   /* enum raw_start */
     uint64_t ending;       /* enum raw_ending */
     uint64_t exit_status;

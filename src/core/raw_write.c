@@ -193,9 +193,10 @@ static void put_process(struct writer *writer, const struct core *core, const st
                         const struct raw_process *process)
 {
     put(writer, process->pid);
+    put(writer, process->image);
     put(writer, process->parent_pid);
+    put(writer, process->parent_image);
     put(writer, process->fork_ordinal);
-    put(writer, process->exec_ordinal);
     put(writer, process->started_by);
     put(writer, core->options.line_detail);
     put(writer, process->ending);

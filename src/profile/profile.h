@@ -231,6 +231,9 @@ void profile_free(struct profile *profile);
 
 /* The id of `text`, added if it is new. */
 uint32_t profile_intern(struct profile *profile, const char *text);
+/* Adds `length` bytes of text without looking whether they are there already: for readers of
+ * files that have them once. */
+uint32_t profile_add_string(struct profile *profile, const char *text, size_t length);
 const char *profile_string(const struct profile *profile, uint32_t id);
 
 /* Sum over all contexts: the number of instructions recorded. */
@@ -243,6 +246,10 @@ int profile_check(const struct profile *profile, const char *name, struct error 
  * version, lengths, checksums and profile_check; a file that fails gives ERROR and nothing else. */
 int flame_write(const struct profile *profile, const char *path, struct error *error);
 int flame_read(const char *path, struct profile **profile, struct error *error);
+
+/* The same from memory; `name` is what messages call it. */
+int flame_parse(const uint8_t *bytes, size_t size_bytes, const char *name,
+                struct profile **profile, struct error *error);
 
 /* Adds everything of `from` to `into`, matching modules, functions, sites and contexts; the
  * processes of `from` become further processes of `into`. */

@@ -1,0 +1,48 @@
+/*
+ * main.c: trueflame COMMAND ...: finds the command and runs it.
+ */
+#include "cli/command.h"
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command commands[] = {
+    {"record", "run a program and write down where every instruction went", command_record},
+    {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
+    {"import", "make a profile of another profiler's data", command_import},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+static int print_help(FILE *stream)
+{
+    fputs("trueflame: exact flame graphs: every instruction, every call path\n\n"
+          "  trueflame record [options] [--] COMMAND [ARGS...]\n"
+          "  trueflame COMMAND [options] FILE\n\n",
+          stream);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(stream, "  %-11s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n`trueflame COMMAND --help` tells a command's options.\n", stream);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_BAD_INPUT;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return print_help(stdout);
+    if (!strcmp(argv[1], "--version")) {
+        puts("trueflame " TRUEFLAME_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    if (argv[1][0] == '-')
+        return cli_fail("unknown option '%s'; see trueflame --help", argv[1]);
+    return cli_fail("unknown command '%s'; see trueflame --help", argv[1]);
+}

@@ -1,0 +1,20 @@
+/*
+ * file.h: a whole file in memory, for readers that look at it more than once.
+ */
+#ifndef TRUEFLAME_FILE_H
+#define TRUEFLAME_FILE_H
+
+#include "common/error.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct file_bytes {
+    uint8_t *bytes; /* size_bytes of them, and a 0 after the last */
+    size_t size_bytes;
+};
+
+/* Reads all of `path`, which may be a pipe; "-" is standard input. */
+int file_read(struct file_bytes *file, const char *path, struct error *error);
+void file_free(struct file_bytes *file);
+
+#endif

@@ -1,0 +1,93 @@
+#include "common/output.h"
+
+#include "common/memory.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_temporary(struct output *output, struct error *error)
+{
+    output->temporary_path = memory_format("%s.XXXXXX", output->final_path);
+    int descriptor = mkstemp(output->temporary_path);
+    if (descriptor < 0)
+        return error_set_errno(error, "%s: cannot be created", output->path);
+
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask); /* mkstemp makes files private; this one is an ordinary one */
+    output->stream = fdopen(descriptor, "wb");
+    return OK;
+}
+
+static void forget(struct output *output)
+{
+    free(output->path);
+    free(output->temporary_path);
+    free(output->final_path);
+    *output = (struct output){0};
+}
+
+int output_open(struct output *output, const char *path, struct error *error)
+{
+    struct stat status;
+
+    *output = (struct output){0};
+    if (!path || !strcmp(path, "-")) {
+        output->stream = stdout;
+        output->path = memory_duplicate_string("standard output");
+        return OK;
+    }
+
+    output->path = memory_duplicate_string(path);
+    char *resolved = realpath(path, NULL);
+    output->final_path = resolved ? resolved : memory_duplicate_string(path);
+    int result = OK;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        output->stream = fopen(path, "wb");
+        if (!output->stream)
+            result = error_set_errno(error, "%s: cannot be written", path);
+    } else {
+        result = open_temporary(output, error);
+    }
+    if (result != OK)
+        forget(output);
+    return result;
+}
+
+int output_commit(struct output *output, struct error *error)
+{
+    FILE *stream = output->stream;
+    int failed = fflush(stream) != 0 || ferror(stream);
+
+    if (output->temporary_path && !failed)
+        failed = fsync(fileno(stream)) != 0;
+    int number = errno;
+    if (stream != stdout && fclose(stream) != 0 && !failed) {
+        failed = 1;
+        number = errno;
+    }
+    if (output->temporary_path && !failed && rename(output->temporary_path, output->final_path)) {
+        failed = 1;
+        number = errno;
+    }
+    int result = OK;
+    if (failed) {
+        errno = number;
+        result = error_set_errno(error, "%s: cannot be written", output->path);
+        if (output->temporary_path)
+            unlink(output->temporary_path);
+    }
+    forget(output);
+    return result;
+}
+
+void output_discard(struct output *output)
+{
+    if (output->stream && output->stream != stdout)
+        fclose(output->stream);
+    if (output->temporary_path)
+        unlink(output->temporary_path);
+    forget(output);
+}

@@ -1,0 +1,80 @@
+/*
+ * blocks.c: the blocks that were translated, by guest address.
+ */
+#include "engine.h"
+
+#include "core/platform.h"
+
+#define BUCKETS 65536
+
+static struct block_info *buckets[BUCKETS];
+
+static struct block_info **bucket_of(Addr address)
+{
+    return &buckets[(address * TREE_MIX) >> 48];
+}
+
+struct block_info *block_info_at(Addr address)
+{
+    struct block_info **bucket = bucket_of(address);
+
+    for (struct block_info *info = *bucket; info; info = info->next)
+        if (info->address == address)
+            return info;
+    struct block_info *info = platform_allocate(sizeof *info);
+    info->address = address;
+    info->next = *bucket;
+    *bucket = info;
+    return info;
+}
+
+/* A function was discovered after some of its blocks had been translated. */
+void platform_function_found(uint64_t start, uint64_t end)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++)
+        for (struct block_info *info = buckets[i]; info; info = info->next)
+            if (info->address >= start && info->address < end && info->function) {
+                info->function = code_map_find(&core.code, info->address).function;
+                info->came_from = NULL;
+            }
+}
+
+uint32_t block_instructions_before(const struct block_info *info, Addr address)
+{
+    uint64_t at = info->address;
+    uint32_t count = 0;
+
+    while (count < info->instructions && at < address)
+        at += info->lengths[count++];
+    return count;
+}
+
+void block_take_back(struct thread *thread, uint32_t done)
+{
+    const struct block_info *info = (const struct block_info *)thread->hot->block;
+    uint32_t first = done, end = done + 1;
+    uint64_t address = info->address;
+
+    if (done >= info->instructions)
+        return;
+    /* The segment that instruction `done` is in was counted as a whole when it began. */
+    while (info->marks[first] == MARK_NONE)
+        first--;
+    while (end < info->instructions && info->marks[end] == MARK_NONE)
+        end++;
+    if (info->marks[first] == MARK_REPEATS)
+        return;
+    thread->hot->instructions -= end - done;
+    if (!core.options.line_detail) {
+        thread->hot->current->self_instructions -= end - done;
+        return;
+    }
+    for (uint32_t i = 0; i < first; i++)
+        address += info->lengths[i];
+    uint32_t whole = core_block(&core, address, info->module, end - first, info->lengths + first);
+    counts_miss(&core.counts, thread->hot->current->key + whole)->count--;
+    if (done == first)
+        return;
+    uint32_t part = core_block(&core, address, info->module, done - first, info->lengths + first);
+    counts_miss(&core.counts, thread->hot->current->key + part)->count++;
+}

@@ -1,0 +1,87 @@
+/*
+ * engine.h: what the files of the Valgrind engine share.
+ */
+#ifndef TRUEFLAME_VALGRIND_ENGINE_H
+#define TRUEFLAME_VALGRIND_ENGINE_H
+
+#include "core/core.h"
+#include "core/raw.h"
+
+#include "pub_tool_basics.h"
+#include "pub_tool_tooliface.h"
+
+/* One per guest address that was ever translated: what its block's inline code refers to. Found
+ * again when the block is translated again, so that constants in old and new code agree. */
+struct block_info {
+    uint64_t address;
+    struct code_function *function; /* NULL: a PLT or anonymous code */
+    struct code_module *module;
+    struct block_info *next;        /* in its hash bucket */
+    /* The last change of context at this block's start, to be repeated without thinking. */
+    struct context *came_from, *went_to;
+    uint32_t plane;                 /* for which that holds */
+    uint32_t instructions;
+    uint32_t dividing;              /* first instruction that may divide by zero, or UINT32_MAX */
+    uint8_t *lengths;               /* of the instructions, in bytes */
+    uint8_t *marks;                 /* enum instruction_mark, of each */
+    uint32_t capacity;              /* of those two */
+};
+
+enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
+
+struct engine_options {
+    struct core_options core;
+    const HChar *run_folder; /* raw files go here */
+    ULong budget;            /* instructions, 0: none */
+    ULong checkpoint;        /* instructions, 0: never */
+    Bool progress;           /* keep run_folder/status.PID up to date */
+    Bool repeatable;         /* randomness from the kernel is fixed */
+};
+
+extern struct engine_options options;
+extern struct core core;
+extern struct hot hot;          /* of the running thread */
+extern struct thread *running;
+
+/* Does any block keep the running count? Budget, checkpoints and progress need it. */
+Bool engine_counts_instructions(void);
+
+/* instrument.c */
+IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLayout *layout,
+                       const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
+                       IRType host_word);
+
+/* blocks.c */
+struct block_info *block_info_at(Addr address);
+/* The block that was executing did not get beyond its first `done` instructions: takes back what
+ * was counted for others. */
+void block_take_back(struct thread *thread, uint32_t done);
+/* How many instructions of the executing block come before `address`. */
+uint32_t block_instructions_before(const struct block_info *info, Addr address);
+
+/* slow.c: called from inline code */
+VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp);
+VG_REGPARM(3) void slow_call(struct tree_cache_entry *entry, UWord site, UWord target);
+VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target);
+VG_REGPARM(0) void slow_grow(void);
+VG_REGPARM(2) void slow_return(UWord target, UWord sp);
+VG_REGPARM(2) void slow_jump(UWord target, UWord sp);
+VG_REGPARM(1) void slow_count(ULong key);
+VG_REGPARM(1) void slow_budget(UWord done);
+
+/* output.c */
+void output_begin(void);
+void output_write(ULong ending, ULong exit_status);
+void output_forked(ULong ordinal);
+void output_progress(void);
+
+/* events.c */
+void events_register(void);
+
+/* Of Valgrind's core, though not in its public headers: ends the process at once. */
+extern void VG_(exit)(Int status) __attribute__((noreturn));
+
+/* environment.c: the program must not see that it runs here */
+void environment_restore(void);
+
+#endif

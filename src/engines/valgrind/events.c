@@ -1,0 +1,221 @@
+/*
+ * events.c: what the core of Valgrind tells: mappings, threads, signals, forks, system calls.
+ */
+#include "engine.h"
+
+#include "core/platform.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_libcsignal.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+
+static struct thread **threads; /* by Valgrind's number, which is used again */
+static ULong next_checkpoint;
+static UInt next_progress_ms;
+static ULong forks;
+
+Bool engine_counts_instructions(void)
+{
+    return options.budget || options.checkpoint || options.progress;
+}
+
+/* ---- mappings ---- */
+
+static void code_mapped(Addr start, SizeT size_bytes)
+{
+    const NSegment *segment = VG_(am_find_nsegment)(start);
+    const HChar *path = segment ? VG_(am_get_filename)(segment) : NULL;
+
+    if (!path || segment->kind != SkFileC)
+        return;
+    code_map_add_file(&core.code, path, start, start + size_bytes,
+                      segment->offset + (start - segment->start));
+}
+
+static void on_startup_mapping(Addr start, SizeT size_bytes, Bool r, Bool w, Bool x, ULong handle)
+{
+    (void)r;
+    (void)w;
+    (void)handle;
+    if (x)
+        code_mapped(start, size_bytes);
+}
+
+static void on_mapping(Addr start, SizeT size_bytes, Bool r, Bool w, Bool x, ULong handle)
+{
+    code_map_remove(&core.code, start, start + size_bytes);
+    on_startup_mapping(start, size_bytes, r, w, x, handle);
+}
+
+static void on_protection(Addr start, SizeT size_bytes, Bool r, Bool w, Bool x)
+{
+    on_startup_mapping(start, size_bytes, r, w, x, 0);
+}
+
+static void on_unmapping(Addr start, SizeT size_bytes)
+{
+    code_map_remove(&core.code, start, start + size_bytes);
+}
+
+/* ---- threads ---- */
+
+static void leave_running(void)
+{
+    if (!running)
+        return;
+    running->own = hot;
+    running->hot = &running->own;
+    running = NULL;
+}
+
+static void enter_thread(ThreadId tid)
+{
+    if (!threads)
+        threads = platform_allocate((VG_N_THREADS + 1) * sizeof *threads);
+    struct thread *thread = threads[tid];
+    ULong instructions = hot.instructions;
+
+    if (!thread || thread != running) {
+        leave_running();
+        if (!thread)
+            thread = threads[tid] = core_thread_new(&core, VG_(get_SP)(tid));
+        hot = thread->own;
+        hot.instructions = instructions; /* of the process, not of the thread */
+        thread->hot = &hot;
+        running = thread;
+    }
+    core_resume(&core, running);
+}
+
+static void on_start_client_code(ThreadId tid, ULong blocks)
+{
+    (void)blocks;
+    enter_thread(tid);
+    if (options.checkpoint && hot.instructions >= next_checkpoint) {
+        output_write(RAW_CHECKPOINT, 0);
+        next_checkpoint = hot.instructions + options.checkpoint;
+    }
+    if (options.progress) {
+        UInt now_ms = VG_(read_millisecond_timer)();
+        if (now_ms >= next_progress_ms) {
+            next_progress_ms = now_ms + 200;
+            output_progress();
+        }
+    }
+}
+
+static void on_thread_exit(ThreadId tid)
+{
+    struct thread *thread = threads[tid];
+
+    if (!thread)
+        return;
+    if (thread == running)
+        leave_running();
+    core_thread_end(&core, thread);
+    threads[tid] = NULL;
+}
+
+/* ---- signals ---- */
+
+static Bool is_fault_signal(Int number)
+{
+    return number == VKI_SIGSEGV || number == VKI_SIGBUS || number == VKI_SIGFPE ||
+           number == VKI_SIGILL || number == VKI_SIGTRAP;
+}
+
+/* A fault in the middle of a block: what comes after it has not run. The program counter is exact
+ * at memory accesses; at a division it may be stale, so the block knows where it divides. */
+static void take_back_after_fault(ThreadId tid, Int number)
+{
+    const struct block_info *info = (const struct block_info *)hot.block;
+    Addr pc = VG_(get_IP)(tid);
+
+    if (!info)
+        return;
+    uint32_t done = block_instructions_before(info, pc);
+    if (number == VKI_SIGFPE && info->dividing != UINT32_MAX)
+        done = info->dividing;
+    else if (pc < info->address)
+        return;
+    block_take_back(running, done);
+    hot.block = 0;
+}
+
+static void on_signal(ThreadId tid, Int number, Bool alternate)
+{
+    enter_thread(tid);
+    if (is_fault_signal(number))
+        take_back_after_fault(tid, number);
+    core_signal_in(&core, running, number, VG_(get_SP)(tid), alternate);
+}
+
+static void on_signal_return(ThreadId tid, Int number)
+{
+    (void)number;
+    enter_thread(tid);
+    core_signal_out(&core, running);
+}
+
+/* ---- processes ---- */
+
+static void on_fork_parent(ThreadId tid)
+{
+    (void)tid;
+    forks++;
+}
+
+static void on_fork_child(ThreadId tid)
+{
+    enter_thread(tid);
+    for (UInt i = 0; i < VG_N_THREADS; i++)
+        if (i != tid)
+            threads[i] = NULL;
+    core_forked(&core, running);
+    output_forked(forks + 1);
+    forks = 0;
+}
+
+/* What replaces or kills the process without another word comes now. If it does not happen after
+ * all, the file is written again at the end. */
+static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count)
+{
+    Bool kills = (number == __NR_kill && arguments[1] == VKI_SIGKILL) ||
+                 (number == __NR_tkill && arguments[1] == VKI_SIGKILL) ||
+                 (number == __NR_tgkill && arguments[2] == VKI_SIGKILL);
+
+    (void)tid;
+    (void)count;
+    if (number == __NR_execve || number == __NR_execveat)
+        output_write(RAW_EXIT, 0);
+    else if (kills)
+        output_write(RAW_KILLED, 128 + VKI_SIGKILL);
+}
+
+static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes res)
+{
+    (void)tid;
+    (void)number;
+    (void)arguments;
+    (void)count;
+    (void)res;
+}
+
+void events_register(void)
+{
+    VG_(track_new_mem_startup)(on_startup_mapping);
+    VG_(track_new_mem_mmap)(on_mapping);
+    VG_(track_change_mem_mprotect)(on_protection);
+    VG_(track_die_mem_munmap)(on_unmapping);
+    VG_(track_start_client_code)(on_start_client_code);
+    VG_(track_pre_thread_ll_exit)(on_thread_exit);
+    VG_(track_pre_deliver_signal)(on_signal);
+    VG_(track_post_deliver_signal)(on_signal_return);
+    VG_(atfork)(NULL, on_fork_parent, on_fork_child);
+    VG_(needs_syscall_wrapper)(on_system_call, after_system_call);
+}

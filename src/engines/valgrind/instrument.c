@@ -1,0 +1,531 @@
+/*
+ * instrument.c: adds counting and stack tracking to each translated block.
+ *
+ * What a block does, in order, all inline unless a guard fails:
+ *
+ *   start   current->code == the block's function?            else slow_mismatch
+ *           remember the block, for faults in its middle
+ *           count its instructions: current->self_instructions += n, or at line detail the
+ *           counter of (current, block), found in a direct-mapped cache     else slow_count
+ *   end     call      child from the tree's cache              else slow_call
+ *                     push {return address, sp, current}; current = child
+ *           return    newest entry has this target and sp      else slow_return
+ *                     current = its context; pop
+ *           jump, indirect: sp is where the frame is           else slow_jump
+ *           PLT stub  as a call, whose entry was pushed by the call into the stub
+ *
+ * Counting at the start is exact because chasing is off: a block is left only at its end, or by a
+ * fault, which events.c takes back. Two things count later: an instruction that repeats itself
+ * (REP) is a block of its own, counted when it is left for another address; and what follows an
+ * instruction with an exit of its own is a second segment.
+ *
+ * Cost: about ten host instructions a block, at line detail about fifteen; a call or a return
+ * about twenty. That is 1.1 to 1.4 times Valgrind without a tool.
+ */
+#include "engine.h"
+
+#include "core/platform.h"
+
+#include "pub_tool_libcassert.h"
+#include "pub_tool_machine.h"
+
+#include <stddef.h>
+
+#define STACK_ENTRY_BYTES 24
+_Static_assert(sizeof(struct stack_entry) == STACK_ENTRY_BYTES, "inline code knows the layout");
+
+/* ---- small words for flat IR ---- */
+
+static IRSB *out;
+
+static void add(IRStmt *statement)
+{
+    addStmtToIRSB(out, statement);
+}
+
+static IRExpr *word(ULong value)
+{
+    return IRExpr_Const(IRConst_U64(value));
+}
+
+static IRExpr *address_of(const void *address)
+{
+    return word((ULong)(Addr)address);
+}
+
+static IRExpr *assign(IRType type, IRExpr *value)
+{
+    IRTemp temp = newIRTemp(out->tyenv, type);
+
+    add(IRStmt_WrTmp(temp, value));
+    return IRExpr_RdTmp(temp);
+}
+
+static IRExpr *op(IROp operation, IRExpr *left, IRExpr *right)
+{
+    IRType type = operation == Iop_CmpNE64 || operation == Iop_CmpEQ64 ||
+                          operation == Iop_CmpLT64U || operation == Iop_CmpLE64U
+                      ? Ity_I1
+                      : Ity_I64;
+
+    return assign(type, IRExpr_Binop(operation, left, right));
+}
+
+static IRExpr *load(IRExpr *address)
+{
+    return assign(Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, address));
+}
+
+static IRExpr *load_field(IRExpr *base, ULong offset)
+{
+    return load(offset ? op(Iop_Add64, base, word(offset)) : base);
+}
+
+static void store(IRExpr *address, IRExpr *value)
+{
+    add(IRStmt_Store(Iend_LE, address, value));
+}
+
+static void call_if(IRExpr *guard, Int regparms, const HChar *name, void *function, IRExpr **arguments)
+{
+    IRDirty *dirty = unsafeIRDirty_0_N(regparms, name, VG_(fnptr_to_fnentry)(function), arguments);
+
+    dirty->guard = guard;
+    add(IRStmt_Dirty(dirty));
+}
+
+static IRExpr *widen(IRExpr *condition)
+{
+    return assign(Ity_I64, IRExpr_Unop(Iop_1Uto64, condition));
+}
+
+/* The entry of a direct-mapped cache of 16-byte entries for `key`. */
+static IRExpr *cache_entry(const void *cache, UInt bits, IRExpr *key)
+{
+    IRExpr *mixed = op(Iop_Mul64, key, word(TREE_MIX));
+    IRExpr *index = assign(Ity_I64, IRExpr_Binop(Iop_Shr64, mixed, IRExpr_Const(IRConst_U8(64 - bits))));
+    IRExpr *offset = assign(Ity_I64, IRExpr_Binop(Iop_Shl64, index, IRExpr_Const(IRConst_U8(4))));
+
+    return op(Iop_Add64, offset, address_of(cache));
+}
+
+/* ---- what a block is made of ---- */
+
+/* The four rotations of rdi that stand for no work, and an exchange of a register with itself,
+ * make a request to Valgrind: five instructions that VEX hands over as one. */
+static Bool is_request(Addr address, UInt length)
+{
+    static const UChar preamble[16] = {0x48, 0xc1, 0xc7, 0x03, 0x48, 0xc1, 0xc7, 0x0d,
+                                       0x48, 0xc1, 0xc7, 0x3d, 0x48, 0xc1, 0xc7, 0x33};
+    const UChar *bytes = (const UChar *)address;
+
+    if (length != 19)
+        return False;
+    for (UInt i = 0; i < sizeof preamble; i++)
+        if (bytes[i] != preamble[i])
+            return False;
+    return True;
+}
+
+/* Jumps may well go to themselves; for any other instruction an exit to its own address means
+ * that it is not done yet. */
+static Bool is_branch(Addr address)
+{
+    const UChar *at = (const UChar *)address;
+
+    while (*at == 0x2e || *at == 0x3e || *at == 0xf2 || *at == 0xf3 || *at == 0x66)
+        at++;
+    if (*at >= 0x40 && *at <= 0x4f)
+        at++;
+    return (*at >= 0x70 && *at <= 0x7f) || (*at >= 0xe0 && *at <= 0xe3) || *at == 0xeb ||
+           *at == 0xe9 || *at == 0xe8 || *at == 0xff || (*at == 0x0f && (at[1] & 0xf0) == 0x80);
+}
+
+static Bool goes_to(const IRConst *constant, Addr address)
+{
+    return constant->tag == Ico_U64 && constant->Ico.U64 == address;
+}
+
+static Bool next_is(const IRSB *block, Addr address)
+{
+    return block->next->tag == Iex_Const && goes_to(block->next->Iex.Const.con, address);
+}
+
+/* A fault that the instruction asks for itself: nothing after it runs, and it is not done. */
+static Bool is_fault(IRJumpKind kind)
+{
+    return kind == Ijk_SigSEGV || kind == Ijk_SigBUS || kind == Ijk_SigILL ||
+           kind == Ijk_SigFPE || kind == Ijk_SigFPE_IntDiv || kind == Ijk_SigFPE_IntOvf ||
+           kind == Ijk_NoDecode;
+}
+
+/* A stretch of instructions that is counted together. */
+struct segment {
+    Addr address;
+    UInt instructions;
+    UInt first_length; /* place in the block's lengths */
+    Bool repeats;      /* one instruction, counted when it is left */
+};
+
+#define MAX_SEGMENTS 130
+
+struct plan {
+    UInt segment_count;
+    struct segment segments[MAX_SEGMENTS];
+    Addr last_address; /* of the last instruction */
+    UInt last_length;
+};
+
+static void add_length(struct block_info *info, UInt length)
+{
+    if (info->instructions == info->capacity) {
+        UInt capacity = info->capacity ? 2 * info->capacity : 16;
+        UChar *lengths = platform_allocate(2 * capacity);
+        for (UInt i = 0; i < info->instructions; i++) {
+            lengths[i] = info->lengths[i];
+            lengths[capacity + i] = info->marks[i];
+        }
+        if (info->capacity)
+            platform_release(info->lengths, 2 * info->capacity);
+        info->lengths = lengths;
+        info->marks = lengths + capacity;
+        info->capacity = capacity;
+    }
+    info->marks[info->instructions] = MARK_NONE;
+    info->lengths[info->instructions++] = length;
+}
+
+static void add_instruction(struct block_info *info, Addr address, UInt length)
+{
+    if (!is_request(address, length)) {
+        add_length(info, length);
+        return;
+    }
+    for (UInt i = 0; i < 4; i++)
+        add_length(info, 4);
+    add_length(info, 3);
+}
+
+static struct segment *segment_begin(struct plan *plan, const struct block_info *info, Addr address)
+{
+    tl_assert(plan->segment_count < MAX_SEGMENTS);
+    struct segment *segment = &plan->segments[plan->segment_count++];
+    *segment = (struct segment){.address = address, .first_length = info->instructions};
+    return segment;
+}
+
+static Bool divides(const IRStmt *statement)
+{
+    if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.data->tag != Iex_Binop)
+        return False;
+    IROp operation = statement->Ist.WrTmp.data->Iex.Binop.op;
+    return operation == Iop_DivModU64to32 || operation == Iop_DivModS64to32 ||
+           operation == Iop_DivModU128to64 || operation == Iop_DivModS128to64;
+}
+
+/* Cuts the block into segments, and notes the lengths of its instructions. */
+static void make_plan(struct plan *plan, struct block_info *info, const IRSB *block)
+{
+    struct segment *segment = NULL;
+    Bool cut = True; /* a segment begins at the next instruction */
+
+    plan->segment_count = 0;
+    info->instructions = 0;
+    info->dividing = UINT32_MAX;
+    for (Int i = 0; i < block->stmts_used; i++) {
+        const IRStmt *statement = block->stmts[i];
+        if (divides(statement) && info->dividing == UINT32_MAX)
+            info->dividing = info->instructions - 1;
+        if (statement->tag != Ist_IMark)
+            continue;
+        Addr address = statement->Ist.IMark.addr;
+        plan->last_address = address;
+        plan->last_length = statement->Ist.IMark.len;
+        /* Look ahead: what exits does this instruction have? */
+        Bool repeats = False, exits = False;
+        Int j = i + 1;
+        for (; j < block->stmts_used && block->stmts[j]->tag != Ist_IMark; j++) {
+            const IRStmt *inner = block->stmts[j];
+            if (inner->tag != Ist_Exit || is_fault(inner->Ist.Exit.jk))
+                continue;
+            exits = True;
+            repeats |= goes_to(inner->Ist.Exit.dst, address);
+        }
+        if (j == block->stmts_used)
+            repeats |= next_is(block, address);
+        repeats = repeats && !is_branch(address);
+        if (cut || repeats)
+            segment = segment_begin(plan, info, address);
+        UInt before = info->instructions;
+        add_instruction(info, address, statement->Ist.IMark.len);
+        segment->instructions += info->instructions - before;
+        segment->repeats = repeats;
+        if (cut || repeats)
+            info->marks[before] = repeats ? MARK_REPEATS : MARK_SEGMENT;
+        cut = repeats || exits;
+    }
+    /* An instruction that cannot be run ends the block without being done. */
+    if (is_fault(block->jumpkind) && segment && next_is(block, plan->last_address)) {
+        segment->instructions--;
+        info->instructions--;
+    }
+}
+
+/* ---- the pieces of inline code ---- */
+
+static IRExpr *load_hot(const void *field)
+{
+    return load(address_of(field));
+}
+
+static IRExpr *stack_pointer(const VexGuestLayout *layout)
+{
+    return assign(Ity_I64, IRExpr_Get(layout->offset_SP, Ity_I64));
+}
+
+static void emit_function_check(struct block_info *info, const VexGuestLayout *layout)
+{
+    IRExpr *current = load_hot(&hot.current);
+    IRExpr *code = load_field(current, offsetof(struct context, code));
+    IRExpr *guard;
+
+    if (info->function) {
+        guard = op(Iop_CmpNE64, code, load(address_of(&info->function)));
+    } else {
+        IRExpr *flags = load_field(code, offsetof(struct code_function, flags));
+        IRExpr *anonymous = op(Iop_And64, flags, word(CODE_FUNCTION_ANONYMOUS));
+        guard = op(Iop_CmpEQ64, anonymous, word(0));
+    }
+    call_if(guard, 2, "slow_mismatch", slow_mismatch,
+            mkIRExprVec_2(address_of(info), stack_pointer(layout)));
+}
+
+/* Adds `times` (a word: the constant 1, or a condition widened) to what `segment` has run. */
+static void emit_count(const struct block_info *info, const struct segment *segment, IRExpr *times)
+{
+    IRExpr *current = load_hot(&hot.current);
+
+    if (engine_counts_instructions()) {
+        IRExpr *count = op(Iop_Mul64, times, word(segment->instructions));
+        store(address_of(&hot.instructions),
+              op(Iop_Add64, load_hot(&hot.instructions), count));
+    }
+    if (!core.options.line_detail) {
+        IRExpr *place =
+            op(Iop_Add64, current, word(offsetof(struct context, self_instructions)));
+        IRExpr *count = times->tag == Iex_Const
+                            ? word(segment->instructions)
+                            : op(Iop_Mul64, times, word(segment->instructions));
+        store(place, op(Iop_Add64, load(place), count));
+        return;
+    }
+    UInt block = core_block(&core, segment->address, info->module, segment->instructions,
+                            info->lengths + segment->first_length);
+    IRExpr *key = op(Iop_Add64, load_field(current, offsetof(struct context, key)), word(block));
+    IRExpr *entry = cache_entry(core.counts.cache, COUNTS_CACHE_BITS, key);
+    call_if(op(Iop_CmpNE64, load(entry), key), 1, "slow_count", slow_count, mkIRExprVec_1(key));
+    IRExpr *place = op(Iop_Add64, entry, word(offsetof(struct count, count)));
+    store(place, op(Iop_Add64, load(place), times));
+}
+
+/* Pushes an entry for the return to `return_address`; current is still the caller. */
+static void emit_push(Addr return_address, IRExpr *sp_after_return)
+{
+    IRExpr *top = load_hot(&hot.top);
+    IRExpr *full = op(Iop_CmpEQ64, top, load_hot(&hot.limit));
+
+    call_if(full, 0, "slow_grow", slow_grow, mkIRExprVec_0());
+    top = load_hot(&hot.top);
+    store(top, word(return_address));
+    store(op(Iop_Add64, top, word(offsetof(struct stack_entry, stack_pointer))), sp_after_return);
+    store(op(Iop_Add64, top, word(offsetof(struct stack_entry, context))),
+          load_hot(&hot.current));
+    store(address_of(&hot.top), op(Iop_Add64, top, word(STACK_ENTRY_BYTES)));
+}
+
+static void enter_child(IRExpr *entry)
+{
+    IRExpr *child = load_field(entry, offsetof(struct tree_cache_entry, child));
+    IRExpr *calls = op(Iop_Add64, child, word(offsetof(struct context, calls)));
+
+    store(calls, op(Iop_Add64, load(calls), word(1)));
+    store(address_of(&hot.current), child);
+}
+
+/* Finds the child of (current, site, target) and makes it current. */
+static void emit_enter(IRExpr *site, IRExpr *target, const HChar *name, void *slow)
+{
+    IRExpr *key =
+        op(Iop_Add64, load_field(load_hot(&hot.current), offsetof(struct context, key)), site);
+    IRExpr *entry =
+        cache_entry(core.tree.cache, TREE_CACHE_BITS, op(Iop_Add64, key, target));
+    IRExpr *child = load_field(entry, offsetof(struct tree_cache_entry, child));
+    IRExpr *other_target =
+        op(Iop_Xor64, load_field(child, offsetof(struct context, entry)), target);
+    IRExpr *other_key = op(Iop_Xor64, load(entry), key);
+    IRExpr *miss = op(Iop_CmpNE64, op(Iop_Or64, other_key, other_target), word(0));
+
+    call_if(miss, 3, name, slow, mkIRExprVec_3(entry, site, target));
+    enter_child(entry);
+}
+
+static void emit_call(const IRSB *block, const struct plan *plan, struct block_info *info,
+                      const VexGuestLayout *layout)
+{
+    Addr return_address = plan->last_address + plan->last_length;
+
+    /* `call next` only fetches its own address. */
+    if (next_is(block, return_address))
+        return;
+    UInt site = tree_site(&core.tree, plan->last_address, info->module);
+    IRExpr *sp = op(Iop_Add64, stack_pointer(layout), word(8));
+    emit_push(return_address, sp);
+    if (block->next->tag == Iex_Const &&
+        code_map_find(&core.code, block->next->Iex.Const.con->Ico.U64).plt)
+        store(address_of(&hot.pending_site), word(site));
+    else
+        emit_enter(word(site), block->next, "slow_call", slow_call);
+}
+
+static void emit_stub_jump(const IRSB *block)
+{
+    IRExpr *site = load_hot(&hot.pending_site);
+
+    store(address_of(&hot.pending_site), word(0));
+    emit_enter(site, block->next, "slow_stub", slow_stub);
+}
+
+static void emit_return(const IRSB *block, const VexGuestLayout *layout)
+{
+    IRExpr *sp = stack_pointer(layout);
+    IRExpr *newest = op(Iop_Sub64, load_hot(&hot.top), word(STACK_ENTRY_BYTES));
+    IRExpr *other_target = op(Iop_Xor64, load(newest), block->next);
+    IRExpr *other_sp =
+        op(Iop_Xor64, load_field(newest, offsetof(struct stack_entry, stack_pointer)), sp);
+    IRExpr *miss = op(Iop_CmpNE64, op(Iop_Or64, other_target, other_sp), word(0));
+
+    call_if(miss, 2, "slow_return", slow_return, mkIRExprVec_2(block->next, sp));
+    newest = op(Iop_Sub64, load_hot(&hot.top), word(STACK_ENTRY_BYTES));
+    store(address_of(&hot.current), load_field(newest, offsetof(struct stack_entry, context)));
+    store(address_of(&hot.top), newest);
+}
+
+static void emit_indirect_jump(const IRSB *block, const VexGuestLayout *layout)
+{
+    IRExpr *sp = stack_pointer(layout);
+    IRExpr *newest = op(Iop_Sub64, load_hot(&hot.top), word(STACK_ENTRY_BYTES));
+    IRExpr *bottom = load_field(newest, offsetof(struct stack_entry, stack_pointer));
+    IRExpr *depth = op(Iop_Sub64, op(Iop_Sub64, bottom, word(8)), sp);
+    IRExpr *far = op(Iop_CmpLT64U, load_hot(&hot.reach), depth);
+
+    call_if(far, 2, "slow_jump", slow_jump, mkIRExprVec_2(block->next, sp));
+}
+
+static void emit_budget_check(IRExpr *before, UInt done)
+{
+    IRExpr *executed = op(Iop_Add64, before, word(done));
+    IRExpr *over = op(Iop_CmpLE64U, word(options.budget), executed);
+
+    call_if(over, 1, "slow_budget", slow_budget, mkIRExprVec_1(word(done)));
+}
+
+/* ---- the whole block ---- */
+
+static void emit_start(struct block_info *info, const struct code_place *place,
+                       const VexGuestLayout *layout)
+{
+    if (!place->plt)
+        emit_function_check(info, layout);
+    store(address_of(&hot.block), address_of(info));
+}
+
+/* Counts a repeating instruction where it is left for another address. */
+static void emit_count_at_exit(const struct block_info *info, const struct segment *segment,
+                               const IRStmt *exit)
+{
+    if (is_fault(exit->Ist.Exit.jk) || goes_to(exit->Ist.Exit.dst, segment->address))
+        return;
+    emit_count(info, segment, widen(exit->Ist.Exit.guard));
+}
+
+static void emit_body(struct block_info *info, const struct plan *plan, const IRSB *block, Int at)
+{
+    UInt next_segment = 0, done = 0;
+    const struct segment *segment = NULL;
+    IRExpr *before = options.budget ? load_hot(&hot.instructions) : NULL;
+
+    for (; at < block->stmts_used; at++) {
+        IRStmt *statement = block->stmts[at];
+        if (statement->tag == Ist_IMark) {
+            add(statement);
+            if (next_segment < plan->segment_count &&
+                plan->segments[next_segment].address == statement->Ist.IMark.addr) {
+                segment = &plan->segments[next_segment++];
+                if (!segment->repeats && segment->instructions)
+                    emit_count(info, segment, word(1));
+            }
+            if (options.budget)
+                emit_budget_check(before, done);
+            done += is_request(statement->Ist.IMark.addr, statement->Ist.IMark.len) ? 5 : 1;
+            continue;
+        }
+        if (statement->tag == Ist_Exit && segment && segment->repeats)
+            emit_count_at_exit(info, segment, statement);
+        add(statement);
+    }
+    if (segment && segment->repeats && !next_is(block, segment->address))
+        emit_count(info, segment, word(1));
+}
+
+static void emit_end(struct block_info *info, const struct code_place *place,
+                     const struct plan *plan, const IRSB *block, const VexGuestLayout *layout)
+{
+    switch (block->jumpkind) {
+    case Ijk_Call:
+        emit_call(block, plan, info, layout);
+        break;
+    case Ijk_Ret:
+        emit_return(block, layout);
+        break;
+    case Ijk_Boring:
+        if (block->next->tag == Iex_Const)
+            break;
+        if (place->plt)
+            emit_stub_jump(block);
+        else
+            emit_indirect_jump(block, layout);
+        break;
+    default:
+        break;
+    }
+}
+
+IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLayout *layout,
+                       const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
+                       IRType host_word)
+{
+    static struct plan plan;
+    struct code_place place = code_map_find(&core.code, closure->readdr);
+    struct block_info *info = block_info_at(closure->readdr);
+    Int at = 0;
+
+    tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
+    (void)extents;
+    (void)host;
+    info->function = place.function;
+    info->module = place.module;
+    info->came_from = NULL;
+    make_plan(&plan, info, block);
+    out = deepCopyIRSBExceptStmts(block);
+    for (; at < block->stmts_used && block->stmts[at]->tag != Ist_IMark; at++)
+        add(block->stmts[at]);
+    if (!plan.segment_count) {
+        for (; at < block->stmts_used; at++)
+            add(block->stmts[at]);
+        return out;
+    }
+    emit_start(info, &place, layout);
+    emit_body(info, &plan, block, at);
+    emit_end(info, &place, &plan, block, layout);
+    return out;
+}

@@ -1,0 +1,94 @@
+/*
+ * platform.c: the core's platform on top of Valgrind's own libc.
+ */
+#include "engine.h"
+
+#include "core/platform.h"
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_vki.h"
+
+/* Small pieces come from Valgrind's heap, large ones are mappings of their own: zeroed by the
+ * kernel when touched, and given back when released. */
+#define LARGE 65536
+
+void *platform_allocate(size_t size_bytes)
+{
+    if (size_bytes < LARGE)
+        return VG_(calloc)("trueflame", 1, size_bytes ? size_bytes : 1);
+    void *memory = VG_(am_shadow_alloc)(size_bytes);
+    if (!memory)
+        platform_fail("out of memory");
+    return memory;
+}
+
+void platform_release(void *memory, size_t size_bytes)
+{
+    if (!memory)
+        return;
+    if (size_bytes < LARGE)
+        VG_(free)(memory);
+    else
+        VG_(am_munmap_valgrind)((Addr)memory, VG_PGROUNDUP(size_bytes));
+}
+
+bool platform_map_file(const char *path, const uint8_t **bytes, size_t *size_bytes)
+{
+    struct vg_stat status;
+    SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
+
+    if (sr_isError(opened))
+        return false;
+    Int file = sr_Res(opened);
+    bool read = false;
+    if (!VG_(fstat)(file, &status) && VKI_S_ISREG(status.mode) && status.size > 0 &&
+        status.size < (Long)1 << 40) {
+        /* Read, not mapped: a file that shrinks in between must not end the program. */
+        uint8_t *copy = platform_allocate(status.size);
+        Long done = 0;
+        while (done < status.size) {
+            Long want = status.size - done < 1 << 24 ? status.size - done : 1 << 24;
+            Int got = VG_(read)(file, copy + done, want);
+            if (got <= 0)
+                break;
+            done += got;
+        }
+        read = done == status.size;
+        if (read) {
+            *bytes = copy;
+            *size_bytes = status.size;
+        } else {
+            platform_release(copy, status.size);
+        }
+    }
+    VG_(close)(file);
+    return read;
+}
+
+void platform_unmap_file(const uint8_t *bytes, size_t size_bytes)
+{
+    platform_release((void *)bytes, size_bytes);
+}
+
+bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    const NSegment *segment = VG_(am_find_nsegment)(address);
+
+    if (!segment || (segment->kind != SkAnonC && segment->kind != SkFileC &&
+                     segment->kind != SkShmC))
+        return false;
+    *start = segment->start;
+    *end = segment->end + 1;
+    return true;
+}
+
+void platform_fail(const char *sentence)
+{
+    VG_(fmsg)("%s\n", sentence);
+    VG_(exit)(2);
+}

@@ -1,0 +1,81 @@
+/*
+ * slow.c: what inline code calls when its guess was wrong.
+ *
+ * Inline code does its stores after these return, whether they were called or not. So each leaves
+ * things such that those stores are right: slow_return pushes an entry for the inline pop to take,
+ * slow_call puts the child where the inline code will look for it.
+ */
+#include "engine.h"
+
+VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
+{
+    struct context *current = hot.current;
+
+    if (current == info->came_from && info->plane == core.plane && !hot.pending_site &&
+        hot.top[-1].stack_pointer - 8 - sp <= hot.reach) {
+        hot.current = info->went_to;
+        info->went_to->calls++;
+        return;
+    }
+    struct stack_entry *top = hot.top;
+    struct stack *stack = running->stack;
+    Bool pending = hot.pending_site != 0;
+    core_mismatch(&core, running, info->address, sp);
+    /* Only a change of context alone can be repeated: no entry, no stack changed. */
+    if (!pending && hot.top == top && running->stack == stack && hot.current != current &&
+        !(current->code->flags & CODE_FUNCTION_MARKER)) {
+        info->came_from = current;
+        info->went_to = hot.current;
+        info->plane = core.plane;
+    }
+}
+
+/* The inline code will go on with entry->child, and count a call for it. Where there is no child
+ * to enter yet, the current context stands in for it. */
+static void stay(struct tree_cache_entry *entry)
+{
+    entry->key = UINT64_MAX;
+    entry->child = hot.current;
+    hot.current->calls--;
+}
+
+VG_REGPARM(3) void slow_call(struct tree_cache_entry *entry, UWord site, UWord target)
+{
+    struct context *child = core_callee(&core, running, site, target);
+
+    if (child)
+        *entry = (struct tree_cache_entry){.key = hot.current->key + site, .child = child};
+    else
+        stay(entry);
+}
+
+/* A PLT stub is about to jump to `target`; `site` is the call that went into the stub, 0 if it
+ * was a jump. While the target is the lazy resolver's own stub, the call is still pending. */
+VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target)
+{
+    if (site)
+        slow_call(entry, site, target);
+    else
+        stay(entry);
+}
+
+VG_REGPARM(0) void slow_grow(void)
+{
+    core_grow_stack(&core, running);
+}
+
+VG_REGPARM(2) void slow_return(UWord target, UWord sp)
+{
+    core_return(&core, running, target, sp);
+    core_push(&core, running, 0, 0);
+}
+
+VG_REGPARM(2) void slow_jump(UWord target, UWord sp)
+{
+    core_jump(&core, running, target, sp);
+}
+
+VG_REGPARM(1) void slow_count(ULong key)
+{
+    counts_miss(&core.counts, key);
+}

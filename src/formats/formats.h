@@ -1,0 +1,47 @@
+/*
+ * formats.h: what every output and input format is: a name and one function.
+ *
+ * Writers stream: they write as they walk the view and hold no second copy of it. They know
+ * nothing of engines; what they need of names and costs is in the view, and lines and build ids in
+ * the view's profile. Write errors are not theirs: output_commit (common/output.h) sees them.
+ */
+#ifndef TRUEFLAME_FORMATS_H
+#define TRUEFLAME_FORMATS_H
+
+#include "common/file.h"
+#include "profile/view.h"
+
+#include <stdio.h>
+
+enum frames_style {
+    FRAMES_NAME, /* the name alone */
+    FRAMES_FULL, /* with the object, and the address where that is not enough */
+    FRAMES_RAW,  /* object and address */
+};
+
+struct export_options {
+    enum frames_style frames;
+    bool annotate;     /* mark inlined frames with _[i] (folded) */
+    const char *title; /* what the profile is called; never NULL */
+};
+
+struct export_format {
+    const char *name;
+    const char *summary;
+    int (*write)(const struct view *view, const struct export_options *options, FILE *stream,
+                 struct error *error);
+};
+
+extern const struct export_format format_folded;
+
+struct import_format {
+    const char *name;
+    const char *summary;
+    /* `bytes` ends in a 0 that size_bytes does not count; `name` is what messages call it. */
+    int (*read)(const struct file_bytes *input, const char *name, struct profile **profile,
+                struct error *error);
+};
+
+extern const struct import_format import_folded;
+
+#endif

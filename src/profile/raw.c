@@ -1,0 +1,662 @@
+/*
+ * raw.c: reads raw files (core/raw.h) into the tables of a profile.
+ *
+ * Modules, functions, sites, blocks and parts are shared by the processes of a run; contexts are
+ * not, since each process has roots of its own. A thousand forks of one program thus cost a
+ * thousand times its contexts, and one time its code.
+ */
+#include "profile/raw.h"
+#include "common/file.h"
+#include "common/map.h"
+#include "common/memory.h"
+#include "core/raw.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the bytes ---- */
+
+/* Words are read past a damaged end as zeros; `damaged` is looked at after each table. */
+struct cursor {
+    const uint8_t *at, *end;
+    bool damaged;
+};
+
+static uint64_t take(struct cursor *cursor)
+{
+    uint64_t word = 0;
+
+    if (cursor->end - cursor->at < 8) {
+        cursor->damaged = true;
+        cursor->at = cursor->end;
+        return 0;
+    }
+    memcpy(&word, cursor->at, 8);
+    cursor->at += 8;
+    return word;
+}
+
+static const uint8_t *take_bytes(struct cursor *cursor, uint64_t *size_bytes)
+{
+    *size_bytes = take(cursor);
+    if (*size_bytes > (uint64_t)(cursor->end - cursor->at)) {
+        cursor->damaged = true;
+        *size_bytes = 0;
+    }
+    const uint8_t *bytes = cursor->at;
+    cursor->at += *size_bytes;
+    return bytes;
+}
+
+static char *take_text(struct cursor *cursor)
+{
+    uint64_t size_bytes;
+    const uint8_t *bytes = take_bytes(cursor, &size_bytes);
+
+    return strndup((const char *)bytes, size_bytes);
+}
+
+/* A count of rows of at least `row_bytes` each: more than the file can hold is damage. */
+static uint64_t take_count(struct cursor *cursor, uint64_t row_bytes)
+{
+    uint64_t count = take(cursor);
+
+    if (count > (uint64_t)(cursor->end - cursor->at) / row_bytes) {
+        cursor->damaged = true;
+        return 0;
+    }
+    return count;
+}
+
+/* A reference to a row of a table of `count` rows. */
+static uint32_t take_row(struct cursor *cursor, uint64_t count)
+{
+    uint64_t row = take(cursor);
+
+    if (row >= count) {
+        cursor->damaged = true;
+        return NONE;
+    }
+    return (uint32_t)row;
+}
+
+static uint32_t take_optional_row(struct cursor *cursor, uint64_t count)
+{
+    uint64_t row = take(cursor);
+
+    if (row == RAW_NONE)
+        return NONE;
+    if (row >= count)
+        cursor->damaged = true;
+    return row < count ? (uint32_t)row : NONE;
+}
+
+/* ---- files and their order ---- */
+
+struct raw_file {
+    struct file_bytes file;
+    struct cursor cursor;
+    struct raw_process process;
+    uint64_t detail, folded, unrecorded;
+    char *engine, *command;
+    uint32_t number;      /* of the process, once it has its place */
+    struct raw_file *parent;
+};
+
+static bool read_head(struct raw_file *raw)
+{
+    struct cursor *cursor = &raw->cursor;
+
+    *cursor = (struct cursor){.at = raw->file.bytes, .end = raw->file.bytes + raw->file.size_bytes};
+    if (take(cursor) != RAW_MAGIC)
+        return false;
+    raw->process = (struct raw_process){
+        .pid = take(cursor),
+        .image = take(cursor),
+        .parent_pid = take(cursor),
+        .parent_image = take(cursor),
+        .fork_ordinal = take(cursor),
+        .started_by = take(cursor),
+    };
+    raw->detail = take(cursor);
+    raw->process.ending = take(cursor);
+    raw->process.exit_status = take(cursor);
+    raw->folded = take(cursor);
+    raw->unrecorded = take(cursor);
+    raw->engine = take_text(cursor);
+    raw->command = take_text(cursor);
+    return !cursor->damaged;
+}
+
+static struct raw_file *find_image(struct raw_file **files, size_t count, uint64_t pid,
+                                   uint64_t image)
+{
+    for (size_t i = 0; i < count; i++)
+        if (files[i]->process.pid == pid && files[i]->process.image == image)
+            return files[i];
+    return NULL;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const struct raw_process *one = &(*(struct raw_file *const *)a)->process;
+    const struct raw_process *other = &(*(struct raw_file *const *)b)->process;
+
+    /* Children of one parent: forks in their order, then what the parent itself became. */
+    if (one->started_by != other->started_by)
+        return one->started_by < other->started_by ? -1 : 1;
+    if (one->fork_ordinal != other->fork_ordinal)
+        return one->fork_ordinal < other->fork_ordinal ? -1 : 1;
+    if (one->pid != other->pid)
+        return one->pid < other->pid ? -1 : 1;
+    return one->image < other->image ? -1 : one->image > other->image;
+}
+
+/* Parents before children, depth first, without recursion: the place of each file is found by
+ * walking the sorted list of children of the one placed last. */
+static void order_files(struct raw_file **files, size_t count)
+{
+    struct raw_file **ordered = memory_allocate(count * sizeof *ordered);
+    struct raw_file **pending = memory_allocate(count * sizeof *pending);
+    size_t placed = 0, waiting = 0;
+
+    qsort(files, count, sizeof *files, compare_files);
+    for (size_t i = 0; i < count; i++) {
+        struct raw_file *raw = files[i];
+        if (raw->process.started_by == RAW_EXEC)
+            raw->parent = find_image(files, count, raw->process.pid, raw->process.image - 1);
+        else if (raw->process.started_by == RAW_FORK)
+            raw->parent = find_image(files, count, raw->process.parent_pid,
+                                     raw->process.parent_image);
+        if (raw->parent == raw)
+            raw->parent = NULL;
+    }
+    for (size_t i = count; i-- > 0;)
+        if (!files[i]->parent)
+            pending[waiting++] = files[i];
+    while (waiting) {
+        struct raw_file *raw = pending[--waiting];
+        raw->number = (uint32_t)placed;
+        ordered[placed++] = raw;
+        for (size_t i = count; i-- > 0;)
+            if (files[i]->parent == raw)
+                pending[waiting++] = files[i];
+    }
+    memcpy(files, ordered, placed * sizeof *files);
+    free(ordered);
+    free(pending);
+}
+
+/* ---- shared tables ---- */
+
+struct code_maps {
+    struct map functions, sites, blocks;
+};
+
+struct reader {
+    struct profile *profile;
+    struct map modules; /* (path, build id) -> module */
+    struct map parts;   /* (name, label) -> part, see part_row */
+    struct code_maps *code; /* of each module */
+    size_t code_capacity;
+    char **skips;
+    size_t skip_count, skip_capacity;
+};
+
+static const uint8_t module_kinds[] = {MODULE_FILE, MODULE_ANON, MODULE_MARKER, MODULE_PYTHON};
+
+static uint32_t intern_taken(struct profile *profile, struct cursor *cursor)
+{
+    char *text = take_text(cursor);
+    uint32_t id = profile_intern(profile, text);
+
+    free(text);
+    return id;
+}
+
+static uint32_t read_module(struct reader *reader, struct cursor *cursor)
+{
+    struct profile *profile = reader->profile;
+    uint64_t kind = take(cursor);
+    uint32_t path = intern_taken(profile, cursor);
+    uint32_t build_id = intern_taken(profile, cursor);
+    uint32_t *place = map_place(&reader->modules, map_pair(path, build_id));
+
+    if (kind >= sizeof module_kinds)
+        cursor->damaged = true;
+    if (*place != MAP_ABSENT || cursor->damaged)
+        return *place;
+    uint32_t row = *place = (uint32_t)profile->module_count;
+    *array_push(profile->modules, profile->module_count, profile->module_capacity) =
+        (struct module){.path = path, .build_id = build_id, .kind = module_kinds[kind]};
+    size_t old = reader->code_capacity;
+    reader->code =
+        memory_grow(reader->code, &reader->code_capacity, row + 1, sizeof *reader->code);
+    memset(reader->code + old, 0, (reader->code_capacity - old) * sizeof *reader->code);
+    return row;
+}
+
+/* As in core/code.h, which cannot be included beside profile.h. */
+enum raw_function_flags { RAW_FUNCTION_ANONYMOUS = 1, RAW_FUNCTION_MARKER = 2, RAW_FUNCTION_PYTHON = 4 };
+
+static uint8_t function_kind(uint64_t flags, const char *name)
+{
+    if (flags & RAW_FUNCTION_MARKER)
+        return *name ? FUNCTION_MARKER : FUNCTION_ROOT;
+    if (flags & RAW_FUNCTION_ANONYMOUS)
+        return FUNCTION_ANON;
+    return flags & RAW_FUNCTION_PYTHON ? FUNCTION_PYTHON : FUNCTION_NATIVE;
+}
+
+static uint32_t read_function(struct reader *reader, struct cursor *cursor,
+                              const uint32_t *modules, uint64_t module_count)
+{
+    struct profile *profile = reader->profile;
+    uint32_t raw_module = take_row(cursor, module_count);
+    uint64_t flags = take(cursor);
+    uint64_t start = take(cursor);
+    uint64_t end = take(cursor);
+    uint64_t line = take(cursor);
+    uint32_t name = intern_taken(profile, cursor);
+    uint32_t file = intern_taken(profile, cursor);
+
+    if (cursor->damaged)
+        return NONE;
+    uint32_t module = modules[raw_module];
+    uint64_t key = name ? (uint64_t)name << 32 ^ start : start;
+    uint32_t *place = map_place(&reader->code[module].functions, key);
+    if (*place != MAP_ABSENT)
+        return *place;
+    *place = (uint32_t)profile->function_count;
+    *array_push(profile->functions, profile->function_count, profile->function_capacity) =
+        (struct function){
+            .module = module,
+            .kind = function_kind(flags, profile_string(profile, name)),
+            .name = name,
+            .file = file,
+            .line = (uint32_t)line,
+            .start = start,
+            .size = end - start,
+        };
+    return (uint32_t)profile->function_count - 1;
+}
+
+static uint32_t read_site(struct reader *reader, struct cursor *cursor, const uint32_t *modules,
+                          uint64_t module_count)
+{
+    struct profile *profile = reader->profile;
+    uint32_t raw_module = take_row(cursor, module_count);
+    uint64_t address = take(cursor);
+
+    if (cursor->damaged)
+        return NONE;
+    uint32_t *place = map_place(&reader->code[modules[raw_module]].sites, address);
+    if (*place != MAP_ABSENT)
+        return *place;
+    *place = (uint32_t)profile->site_count;
+    *array_push(profile->sites, profile->site_count, profile->site_capacity) =
+        (struct site){.module = modules[raw_module], .location = NONE, .address = address};
+    return (uint32_t)profile->site_count - 1;
+}
+
+static bool same_block(const struct profile *profile, uint32_t row, uint64_t address,
+                       const uint8_t *lengths, uint64_t instructions)
+{
+    const struct block *block = &profile->blocks[row];
+
+    return block->address == address && block->instructions == instructions &&
+           !memcmp(profile->instruction_lengths + block->first_length, lengths, instructions);
+}
+
+static uint32_t read_block(struct reader *reader, struct cursor *cursor, const uint32_t *modules,
+                           uint64_t module_count)
+{
+    struct profile *profile = reader->profile;
+    uint32_t raw_module = take_row(cursor, module_count);
+    uint64_t address = take(cursor);
+    uint64_t instructions = take(cursor);
+    uint64_t length_count;
+    const uint8_t *lengths = take_bytes(cursor, &length_count);
+
+    if (cursor->damaged || length_count != instructions || instructions > UINT32_MAX) {
+        cursor->damaged = true;
+        return NONE;
+    }
+    uint32_t *place = map_place(&reader->code[modules[raw_module]].blocks,
+                                address << 8 | (instructions & 255));
+    if (*place != MAP_ABSENT && same_block(profile, *place, address, lengths, instructions))
+        return *place;
+    uint32_t row = *place = (uint32_t)profile->block_count;
+    *array_push(profile->blocks, profile->block_count, profile->block_capacity) = (struct block){
+        .module = modules[raw_module],
+        .instructions = (uint32_t)instructions,
+        .first_length = (uint32_t)profile->instruction_length_count,
+        .address = address,
+    };
+    size_t used = profile->instruction_length_count;
+    profile->instruction_lengths =
+        memory_grow(profile->instruction_lengths, &profile->instruction_length_capacity,
+                    used + instructions, 1);
+    memcpy(profile->instruction_lengths + used, lengths, instructions);
+    profile->instruction_length_count += instructions;
+    return row;
+}
+
+/* Parts of different processes are one if they have the same name and label; two parts of one
+ * process are two all the same. */
+static uint32_t read_part(struct reader *reader, struct cursor *cursor, const uint32_t *earlier,
+                          uint64_t earlier_count)
+{
+    struct profile *profile = reader->profile;
+    uint32_t name = intern_taken(profile, cursor);
+    uint32_t label = intern_taken(profile, cursor);
+
+    for (uint32_t row = 0; row < profile->part_count; row++) {
+        bool taken = false;
+        for (uint64_t i = 0; i < earlier_count && !taken; i++)
+            taken = earlier[i] == row;
+        if (!taken && profile->parts[row].name == name && profile->parts[row].label == label)
+            return row;
+    }
+    *array_push(profile->parts, profile->part_count, profile->part_capacity) =
+        (struct part){.name = name, .label = label};
+    return (uint32_t)profile->part_count - 1;
+}
+
+/* ---- one file ---- */
+
+typedef uint32_t read_row_function(struct reader *, struct cursor *, const uint32_t *, uint64_t);
+
+/* Reads a table whose rows are shared; returns the profile's row for each of the file's. */
+static uint32_t *read_rows(struct reader *reader, struct cursor *cursor, uint64_t row_bytes,
+                           read_row_function *read_row, const uint32_t *modules,
+                           uint64_t module_count, uint64_t *count)
+{
+    *count = take_count(cursor, row_bytes);
+    uint32_t *rows = memory_allocate(*count * sizeof *rows);
+    for (uint64_t i = 0; i < *count && !cursor->damaged; i++)
+        rows[i] = read_row(reader, cursor, modules, module_count);
+    return rows;
+}
+
+static uint32_t read_module_row(struct reader *reader, struct cursor *cursor, const uint32_t *none,
+                                uint64_t none_count)
+{
+    (void)none;
+    (void)none_count;
+    return read_module(reader, cursor);
+}
+
+static uint32_t *read_parts(struct reader *reader, struct cursor *cursor, uint64_t *count)
+{
+    *count = take_count(cursor, 16);
+    uint32_t *rows = memory_allocate(*count * sizeof *rows);
+    for (uint64_t i = 0; i < *count && !cursor->damaged; i++)
+        rows[i] = read_part(reader, cursor, rows, i);
+    return rows;
+}
+
+static uint64_t read_threads(struct reader *reader, struct raw_file *raw)
+{
+    struct profile *profile = reader->profile;
+    uint64_t count = take_count(&raw->cursor, 8);
+
+    for (uint64_t i = 0; i < count; i++)
+        *array_push(profile->threads, profile->thread_count, profile->thread_capacity) =
+            (struct thread){.process = raw->number, .ordinal = (uint32_t)take(&raw->cursor)};
+    return count;
+}
+
+struct raw_rows {
+    uint32_t *modules, *functions, *sites, *parts, *blocks;
+    uint64_t module_count, function_count, site_count, part_count, block_count, thread_count;
+    uint64_t first_thread, first_context, context_count;
+};
+
+static void read_contexts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
+{
+    struct profile *profile = reader->profile;
+    uint64_t root_count = take_count(cursor, 24);
+
+    rows->first_context = profile->context_count;
+    for (uint64_t i = 0; i < root_count && !cursor->damaged; i++) {
+        uint64_t context = take(cursor);
+        uint32_t thread = take_row(cursor, rows->thread_count);
+        uint32_t part = take_row(cursor, rows->part_count);
+        if (cursor->damaged)
+            return;
+        *array_push(profile->roots, profile->root_count, profile->root_capacity) = (struct root){
+            .context = (uint32_t)(rows->first_context + context),
+            .thread = (uint32_t)(rows->first_thread + thread),
+            .part = rows->parts[part],
+        };
+    }
+    rows->context_count = take_count(cursor, 40);
+    for (uint64_t i = 0; i < rows->context_count && !cursor->damaged; i++) {
+        uint32_t parent = take_optional_row(cursor, i);
+        uint32_t function = take_row(cursor, rows->function_count);
+        uint32_t site = take_optional_row(cursor, rows->site_count);
+        if (cursor->damaged)
+            return;
+        struct context *context =
+            array_push(profile->contexts, profile->context_count, profile->context_capacity);
+        *context = (struct context){
+            .parent = parent == NONE ? NONE : (uint32_t)(rows->first_context + parent),
+            .function = rows->functions[function],
+            .site = site == NONE ? NONE : rows->sites[site],
+        };
+        context->calls = take(cursor);
+        context->self_instructions = take(cursor);
+    }
+}
+
+static void read_counts(struct reader *reader, struct cursor *cursor, const struct raw_rows *rows)
+{
+    struct profile *profile = reader->profile;
+    uint64_t count = take_count(cursor, 24);
+
+    for (uint64_t i = 0; i < count && !cursor->damaged; i++) {
+        uint32_t context = take_row(cursor, rows->context_count);
+        uint32_t block = take_row(cursor, rows->block_count);
+        uint64_t times = take(cursor);
+        if (times && !cursor->damaged)
+            *array_push(profile->counts, profile->count_count, profile->count_capacity) =
+                (struct block_count){
+                    .context = (uint32_t)(rows->first_context + context),
+                    .block = rows->blocks[block],
+                    .count = times,
+                };
+    }
+}
+
+static void read_repairs(struct reader *reader, struct cursor *cursor)
+{
+    struct profile *profile = reader->profile;
+    uint64_t count = take_count(cursor, 16);
+
+    for (uint64_t i = 0; i < count && !cursor->damaged; i++) {
+        uint32_t kind = intern_taken(profile, cursor);
+        uint64_t times = take(cursor);
+        size_t row = 0;
+        while (row < profile->repair_count && profile->repairs[row].kind != kind)
+            row++;
+        if (row == profile->repair_count)
+            *array_push(profile->repairs, profile->repair_count, profile->repair_capacity) =
+                (struct repair){.kind = kind};
+        profile->repairs[row].count += times;
+    }
+    count = take_count(cursor, 8);
+    for (uint64_t i = 0; i < count && !cursor->damaged; i++)
+        *array_push(reader->skips, reader->skip_count, reader->skip_capacity) = take_text(cursor);
+}
+
+static bool read_tables(struct reader *reader, struct raw_file *raw)
+{
+    struct cursor *cursor = &raw->cursor;
+    struct raw_rows rows = {.first_thread = reader->profile->thread_count};
+
+    rows.modules = read_rows(reader, cursor, 24, read_module_row, NULL, 0, &rows.module_count);
+    rows.functions = read_rows(reader, cursor, 56, read_function, rows.modules, rows.module_count,
+                               &rows.function_count);
+    rows.sites = read_rows(reader, cursor, 16, read_site, rows.modules, rows.module_count,
+                           &rows.site_count);
+    rows.parts = read_parts(reader, cursor, &rows.part_count);
+    rows.thread_count = read_threads(reader, raw);
+    read_contexts(reader, cursor, &rows);
+    rows.blocks = read_rows(reader, cursor, 32, read_block, rows.modules, rows.module_count,
+                            &rows.block_count);
+    read_counts(reader, cursor, &rows);
+    read_repairs(reader, cursor);
+    free(rows.modules);
+    free(rows.functions);
+    free(rows.sites);
+    free(rows.parts);
+    free(rows.blocks);
+    return take(cursor) == RAW_END && !cursor->damaged;
+}
+
+static void read_process(struct reader *reader, const struct raw_file *raw)
+{
+    struct profile *profile = reader->profile;
+
+    *array_push(profile->processes, profile->process_count, profile->process_capacity) =
+        (struct process){
+            .parent = raw->parent ? raw->parent->number : NONE,
+            .command = profile_intern(profile, raw->command),
+            .exit_status = (int32_t)raw->process.exit_status,
+            .started_by = (uint32_t)raw->process.started_by,
+        };
+    profile->meta.folded_contexts += raw->folded;
+    profile->meta.unrecorded_instructions += raw->unrecorded;
+    if (raw->detail)
+        profile->meta.detail = DETAIL_LINE;
+    if (raw->process.ending > profile->meta.ended_early)
+        profile->meta.ended_early = (uint8_t)raw->process.ending;
+}
+
+/* ---- the run ---- */
+
+static int compare_counts(const void *a, const void *b)
+{
+    const struct block_count *one = a, *other = b;
+
+    if (one->context != other->context)
+        return one->context < other->context ? -1 : 1;
+    return one->block < other->block ? -1 : one->block > other->block;
+}
+
+static int read_file(const char *folder, const char *name, struct raw_file **raw,
+                     struct error *error)
+{
+    char *path = memory_format("%s/%s", folder, name);
+
+    *raw = memory_allocate_zeroed(1, sizeof **raw);
+    int result = file_read(&(*raw)->file, path, error);
+    if (!result && !read_head(*raw))
+        result = error_set(error, "%s: not a raw profile", path);
+    free(path);
+    return result;
+}
+
+static int read_folder(const char *folder, struct raw_file ***files, size_t *count,
+                       struct error *error)
+{
+    DIR *directory = opendir(folder);
+    size_t capacity = 0;
+    int result = OK;
+
+    if (!directory)
+        return error_set_errno(error, "%s", folder);
+    for (struct dirent *entry; !result && (entry = readdir(directory));) {
+        size_t length = strlen(entry->d_name);
+        if (length > 4 && !strcmp(entry->d_name + length - 4, ".raw"))
+            result = read_file(folder, entry->d_name,
+                               array_push(*files, *count, capacity), error);
+    }
+    closedir(directory);
+    return result;
+}
+
+static char *join_pids(struct raw_file **files, size_t count)
+{
+    char *pids = memory_duplicate_string("");
+
+    for (size_t i = 0; i < count; i++) {
+        char *longer = memory_format("%s%s%llu", pids, i ? " " : "",
+                                     (unsigned long long)files[i]->process.pid);
+        free(pids);
+        pids = longer;
+    }
+    return pids;
+}
+
+static int read_all(struct reader *reader, struct raw_file **files, size_t count,
+                    const char *folder, struct error *error)
+{
+    struct profile *profile = reader->profile;
+
+    order_files(files, count);
+    for (size_t i = 0; i < count; i++)
+        read_process(reader, files[i]);
+    for (size_t i = 0; i < count; i++)
+        if (!read_tables(reader, files[i]))
+            return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
+                             (unsigned long long)files[i]->process.pid);
+    qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
+    profile->meta.engine = profile_intern(profile, files[0]->engine);
+    profile->meta.command = profile_intern(profile, files[0]->command);
+    profile->meta.exit_status = (int32_t)files[0]->process.exit_status;
+    char *pids = join_pids(files, count);
+    profile->meta.pids = profile_intern(profile, pids);
+    free(pids);
+    return OK;
+}
+
+static void reader_free(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->profile->module_count; i++) {
+        map_free(&reader->code[i].functions);
+        map_free(&reader->code[i].sites);
+        map_free(&reader->code[i].blocks);
+    }
+    free(reader->code);
+    map_free(&reader->modules);
+    map_free(&reader->parts);
+}
+
+int raw_read_run(const char *folder, struct raw_run *run, struct error *error)
+{
+    struct raw_file **files = NULL;
+    size_t count = 0;
+    struct reader reader = {.profile = profile_new()};
+
+    int result = read_folder(folder, &files, &count, error);
+    if (!result && !count)
+        result = error_set(error, "%s: the engine left no profile", folder);
+    if (!result)
+        result = read_all(&reader, files, count, folder, error);
+    for (size_t i = 0; i < count; i++) {
+        file_free(&files[i]->file);
+        free(files[i]->engine);
+        free(files[i]->command);
+        free(files[i]);
+    }
+    free(files);
+    reader_free(&reader);
+    *array_push(reader.skips, reader.skip_count, reader.skip_capacity) = NULL;
+    *run = (struct raw_run){.profile = reader.profile, .skip_objects = reader.skips};
+    if (result) {
+        profile_free(reader.profile);
+        raw_run_free(run);
+    }
+    return result;
+}
+
+void raw_run_free(struct raw_run *run)
+{
+    for (char **skip = run->skip_objects; skip && *skip; skip++)
+        free(*skip);
+    free(run->skip_objects);
+    run->skip_objects = NULL;
+}

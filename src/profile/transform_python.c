@@ -1,0 +1,95 @@
+/*
+ * transform_python.c: Python frames and the interpreter's own.
+ *
+ * CPython runs a Python function through several of its own C functions, which carry the call and
+ * tell a reader nothing: their cost belongs to the Python function they run for. Which they are is
+ * in one table, by name, and only in objects that are CPython itself: a user's own function that
+ * happens to have such a name is left alone.
+ */
+#include "common/memory.h"
+#include "profile/transform.h"
+#include "profile/view_send.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const plumbing_functions[] = {
+    "_PyEval_EvalFrameDefault",  "_PyEval_EvalFrameDefault.cold",
+    "_PyEval_EvalFrame",         "_PyEval_Vector",
+    "_PyFunction_Vectorcall",    "_PyFunction_FastCallDict",
+    "PyObject_Vectorcall",       "_PyObject_Vectorcall*",
+    "PyVectorcall_Call",         "_PyVectorcall_Call",
+    "PyEval_EvalCode",           "PyObject_Call",
+    "PyObject_CallObject",       "PyObject_CallOneArg",
+    "PyObject_CallNoArgs",       "_PyObject_Call*",
+    "_PyObject_FastCall*",       "_PyObject_MakeTpCall",
+    "method_vectorcall",         "vectorcall_method",
+    "PyObject_VectorcallMethod", "object_vacall",
+    "py_trampoline_evaluator",   "_TAIL_CALL_*",
+};
+
+static const char *const interpreter_objects[] = {
+    "python3*",
+    "python",
+    "libpython3*",
+};
+
+static bool matches_any(const char *const *patterns, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fnmatch(patterns[i], text, 0) == 0)
+            return true;
+    return false;
+}
+
+#define MATCHES_ANY(patterns, text)                                                                \
+    matches_any(patterns, sizeof(patterns) / sizeof *(patterns), text)
+
+static bool is_plumbing(const struct view_frame *frame)
+{
+    const char *slash = strrchr(frame->object, '/');
+
+    return frame->kind == FUNCTION_NATIVE &&
+           MATCHES_ANY(interpreter_objects, slash ? slash + 1 : frame->object) &&
+           (MATCHES_ANY(plumbing_functions, frame->name) ||
+            MATCHES_ANY(plumbing_functions, frame->symbol));
+}
+
+/* By frame: 1 Python, 2 plumbing, 0 neither. */
+enum { PYTHON = 1, PLUMBING = 2 };
+
+static uint8_t *classify(const struct view *view)
+{
+    uint8_t *classes = memory_allocate_zeroed(view->frame_count, 1);
+
+    for (size_t i = 0; i < view->frame_count; i++)
+        classes[i] = view->frames[i].kind == FUNCTION_PYTHON ? PYTHON
+                     : is_plumbing(&view->frames[i])         ? PLUMBING
+                                                             : 0;
+    return classes;
+}
+
+struct view *view_python(const struct view *view, enum python_mode mode)
+{
+    uint8_t *classes = classify(view);
+    uint8_t *below = memory_allocate_zeroed(view->node_count, 1); /* a Python frame is above */
+    struct sending sending;
+
+    sending_start(&sending, view, mode == PYTHON_ONLY ? "(native)" : "(skipped)");
+    for (uint32_t i = 0; i < view->node_count; i++) {
+        uint8_t class = classes[view->frame[i]];
+        uint32_t parent = sent_parent(&sending, i);
+        below[i] = class == PYTHON || (view->parent[i] != NONE && below[view->parent[i]]);
+        bool hidden = mode == PYTHON_ONLY     ? class != PYTHON && !view_is_thread(view, i)
+                      : mode == PYTHON_NATIVE ? class == PYTHON
+                                              : class == PLUMBING && below[i];
+        if (hidden)
+            send_cost(&sending, i, parent);
+        else
+            send_shown(&sending, i, parent);
+    }
+    free(classes);
+    free(below);
+    return sending_finish(&sending);
+}

@@ -1,0 +1,160 @@
+/*
+ * view_build.c: contexts become nodes.
+ *
+ * One pass over the contexts (parents come first) finds each one's node under the inlined frames
+ * of the site it was called from; one pass over the counts puts the instructions where the pieces
+ * of the blocks lie. Both are linear in what they read, with a hash lookup for each frame.
+ */
+#include "common/memory.h"
+#include "profile/view_edit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct build {
+    const struct profile *profile;
+    const struct view_choice *choice;
+    bool inlined; /* only line detail knows what inlined functions cost */
+    struct view_builder builder;
+    uint32_t *node_of;       /* by context: its node; NONE for roots of merged threads */
+    uint8_t *chosen;         /* by context */
+    uint32_t *thread_frames; /* by thread; NONE: none yet */
+    uint32_t root_frame;     /* where instructions of no function go; NONE until there are some */
+};
+
+/* Down the inlined functions of a location. The first frame stands for the real function, which
+ * is `node` already, whatever the debug info calls it. */
+static uint32_t inlined_node(struct build *build, uint32_t node, uint32_t location)
+{
+    if (!build->inlined || location == NONE)
+        return node;
+    const struct location *chain = &build->profile->locations[location];
+    for (uint32_t i = 1; i < chain->count; i++) {
+        uint32_t function = build->profile->location_frames[chain->first + i].function;
+        node = view_builder_child(&build->builder, node, function, VIEW_INLINED);
+    }
+    return node;
+}
+
+/* The same thread in several parts is one frame. */
+static uint32_t thread_node(struct build *build, const struct root *root)
+{
+    uint32_t *frame = &build->thread_frames[root->thread];
+
+    if (*frame != NONE)
+        return view_builder_child(&build->builder, NONE, *frame, 0);
+    const struct profile *profile = build->profile;
+    const struct thread *thread = &profile->threads[root->thread];
+    const char *name = profile_string(profile, thread->name);
+    const char *command = profile_string(profile, profile->processes[thread->process].command);
+    char *text = memory_format("process %u thread %u: %s", thread->process + 1, thread->ordinal,
+                               *name ? name : command);
+
+    *frame = view_add_frame(build->builder.view, text, FUNCTION_ROOT);
+    free(text);
+    return view_builder_child(&build->builder, NONE, *frame, 0);
+}
+
+/* Roots in the order of their rows, so that threads come out in order. */
+static void place_roots(struct build *build)
+{
+    const struct profile *profile = build->profile;
+    const char *part = build->choice->part;
+
+    for (size_t i = 0; i < profile->root_count; i++) {
+        const struct root *root = &profile->roots[i];
+        const char *name = profile_string(profile, profile->parts[root->part].name);
+        build->chosen[root->context] = !part || !strcmp(part, name);
+        build->node_of[root->context] = NONE;
+        if (build->chosen[root->context] && build->choice->split_threads)
+            build->node_of[root->context] = thread_node(build, root);
+    }
+}
+
+static void place_context(struct build *build, size_t index)
+{
+    const struct profile *profile = build->profile;
+    const struct context *context = &profile->contexts[index];
+
+    build->chosen[index] = build->chosen[context->parent];
+    if (!build->chosen[index])
+        return;
+    uint32_t parent = build->node_of[context->parent];
+    if (context->site != NONE)
+        parent = inlined_node(build, parent, profile->sites[context->site].location);
+    uint32_t node = view_builder_child(&build->builder, parent, context->function, 0);
+    build->node_of[index] = node;
+    build->builder.view->calls[node] += context->calls;
+}
+
+static void add_self(struct build *build, size_t context, uint32_t location, uint64_t instructions)
+{
+    if (instructions == 0)
+        return;
+    uint32_t node = inlined_node(build, build->node_of[context], location);
+    if (node == build->node_of[context] && build->profile->contexts[context].parent == NONE) {
+        if (build->root_frame == NONE)
+            build->root_frame = view_add_frame(build->builder.view, "(skipped)", FUNCTION_MARKER);
+        node = view_builder_child(&build->builder, node, build->root_frame, 0);
+    }
+    build->builder.view->self[node] += instructions;
+}
+
+static void spread_count(struct build *build, const struct block_count *count)
+{
+    const struct block *block = &build->profile->blocks[count->block];
+    const struct piece *piece = &build->profile->pieces[block->first_piece];
+
+    if (!block->piece_count)
+        add_self(build, count->context, NONE, count->count * block->instructions);
+    for (uint32_t i = 0; i < block->piece_count; i++, piece++)
+        add_self(build, count->context, piece->location, count->count * piece->instructions);
+}
+
+static void spread_instructions(struct build *build)
+{
+    const struct profile *profile = build->profile;
+
+    for (size_t i = 0; i < profile->context_count && !build->inlined; i++)
+        if (build->chosen[i])
+            add_self(build, i, NONE, profile->contexts[i].self_instructions);
+    for (size_t i = 0; i < profile->count_count && build->inlined; i++)
+        if (build->chosen[profile->counts[i].context])
+            spread_count(build, &profile->counts[i]);
+}
+
+static bool has_part(const struct profile *profile, const char *name)
+{
+    for (size_t i = 0; i < profile->part_count; i++)
+        if (!strcmp(profile_string(profile, profile->parts[i].name), name))
+            return true;
+    return false;
+}
+
+int view_build(const struct profile *profile, const struct view_choice *choice, struct view **view,
+               struct error *error)
+{
+    struct build build = {.profile = profile, .choice = choice, .root_frame = NONE};
+
+    build.inlined = profile->meta.detail == DETAIL_LINE && !choice->no_inline;
+
+    *view = NULL;
+    if (choice->part && !has_part(profile, choice->part))
+        return error_set(error, "no part is named '%s'", choice->part);
+    build.node_of = memory_allocate(profile->context_count * sizeof *build.node_of);
+    build.chosen = memory_allocate_zeroed(profile->context_count, 1);
+    build.thread_frames = memory_allocate(profile->thread_count * sizeof *build.thread_frames);
+    memset(build.thread_frames, 0xff, profile->thread_count * sizeof *build.thread_frames);
+    view_builder_start(&build.builder, view_new(profile), profile->context_count);
+    place_roots(&build);
+    for (size_t i = 0; i < profile->context_count; i++)
+        if (profile->contexts[i].parent != NONE)
+            place_context(&build, i);
+    spread_instructions(&build);
+    *view = build.builder.view;
+    view_builder_finish(&build.builder);
+    free(build.node_of);
+    free(build.chosen);
+    free(build.thread_frames);
+    return OK;
+}

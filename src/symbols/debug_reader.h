@@ -1,0 +1,81 @@
+/*
+ * debug_reader.h: shared by the files that read DWARF; nobody else needs it.
+ */
+#ifndef TRUEFLAME_DEBUG_READER_H
+#define TRUEFLAME_DEBUG_READER_H
+
+#include "symbols/debug_info.h"
+#include "symbols/pair_map.h"
+
+#include <elfutils/libdw.h>
+
+/* Addresses number `first` up to, not including, `last`. */
+struct interval {
+    size_t first, last;
+};
+
+struct level {
+    Dwarf_Die die;
+    uint32_t node; /* what the entries of this level are inside of */
+};
+
+struct debug_reader {
+    Dwarf *dwarf, *alternate;
+    Elf_Data *lines; /* .debug_line; NULL when there is none */
+    const struct elf_file *file;
+    const uint64_t *addresses;
+    size_t address_count;
+    int64_t steps_left; /* see debug_info.c */
+
+    /* Of the unit being read: */
+    uint32_t unit;
+    Dwarf_Die unit_die;  /* has the line table; the skeleton of a split unit */
+    Dwarf_Die tree_die;  /* has the functions */
+    bool mangles;        /* its language puts scopes into symbols */
+    bool has_types_with_code;
+    size_t scopes_wanted; /* functions whose scope must be looked for */
+
+    struct pair_map function_of_die; /* the declaring entry's address to function */
+    struct pair_map file_of_name;    /* libdw's text to file */
+    struct pair_map scope_wanted;    /* the declaring entry's address to function */
+    struct interval *intervals;         /* of the entry being looked at */
+    size_t interval_count, interval_capacity;
+    struct level *levels;
+    size_t level_count, level_capacity;
+};
+
+/* Counts work; false once the budget is spent, which ends the reading of the module. */
+static inline bool debug_spend(struct debug_reader *reader, uint64_t steps)
+{
+    reader->steps_left -= steps < INT32_MAX ? (int64_t)steps : INT32_MAX;
+    return reader->steps_left >= 0;
+}
+
+/* Fills reader->intervals with the addresses in the entry's ranges. ERROR when they are damaged.
+ * `*has_ranges` tells an entry without code from one with code that nobody asked about. */
+int debug_find_intervals(struct debug_reader *reader, Dwarf_Die *die, bool *has_ranges);
+
+/* The interval of addresses in [start, end). */
+struct interval debug_interval(const struct debug_reader *reader, uint64_t start, uint64_t end);
+
+/* Depth-first: the entry at hand is that of the last level; no levels: the walk is over. */
+int debug_walk_start(struct debug_reader *reader);
+int debug_walk_advance(struct debug_reader *reader); /* to the next, not entering this one */
+int debug_walk_enter(struct debug_reader *reader, uint32_t node); /* its children, if any, next */
+
+/* One depth-first walk over the unit's functions and what was inlined into them. */
+int debug_walk_unit(struct debug_info *info);
+
+/* The unit's line table. */
+int debug_read_lines(struct debug_info *info);
+
+/* The file that libdw calls `name`, made absolute by the unit's directory; DEBUG_NONE for NULL. */
+uint32_t debug_file(struct debug_info *info, const char *name, Dwarf_Die *unit_die);
+
+/* Scopes for the functions in reader->scope_wanted: a second walk, only over units that need it. */
+int debug_find_scopes(struct debug_info *info);
+
+/* The function whose declaration `die`, or what it refers to, is. */
+uint32_t debug_function_of(struct debug_info *info, Dwarf_Die *die);
+
+#endif

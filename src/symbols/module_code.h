@@ -1,0 +1,30 @@
+/*
+ * module_code.h: everything that can be found out about one module's code.
+ */
+#ifndef TRUEFLAME_MODULE_CODE_H
+#define TRUEFLAME_MODULE_CODE_H
+
+#include "symbols/debug_info.h"
+#include "symbols/symbol_table.h"
+#include "symbols/symbols.h"
+
+struct module_code {
+    struct elf_file file;       /* the module's own; closed when it was not found */
+    struct elf_file debug_file; /* its separate debug file; closed when there is none */
+    struct elf_file alternate;  /* what dwz moved away; closed when there is none */
+    struct symbol_table table;
+    struct debug_info debug;
+    bool found;                  /* at least one of the files */
+    bool has_debug;              /* `debug` can be asked */
+    enum module_symbols symbols; /* how good it is */
+    char *note;                  /* why there is not more; NULL when there is nothing to say */
+};
+
+/* Looks for the module's files and reads what they say about `addresses` (sorted, no two the
+ * same, kept until module_code_close). Never fails: what is missing is in the note. */
+void module_code_open(struct module_code *code, const char *path, const char *build_id,
+                      const struct symbols_options *options, const uint64_t *addresses,
+                      size_t address_count);
+void module_code_close(struct module_code *code);
+
+#endif
