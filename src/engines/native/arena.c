@@ -113,6 +113,16 @@ void arena_release(void *memory, size_t size_bytes)
     lock_give(&arena.lock);
 }
 
+void arena_lock(void)
+{
+    lock_take(&arena.lock);
+}
+
+void arena_unlock(void)
+{
+    lock_give(&arena.lock);
+}
+
 void *arena_map_file(long file, size_t size_bytes)
 {
     lock_take(&arena.lock);

@@ -16,6 +16,10 @@
 void *arena_allocate(size_t size_bytes);
 void arena_release(void *memory, size_t size_bytes);
 
+/* Held over a fork, so that the child finds the arena whole. */
+void arena_lock(void);
+void arena_unlock(void);
+
 /* A file's first `size_bytes`, private and read-only; NULL if it cannot be had. */
 void *arena_map_file(long file, size_t size_bytes);
 

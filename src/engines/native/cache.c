@@ -10,35 +10,46 @@
 
 struct cache cache;
 
-static void map_cache(long file)
+/* Two views of one file cannot be copied by a fork, only shared: the child gets none. */
+static void map_cache(void)
 {
+    long file = sys(memfd_create, "trueflame", MFD_CLOEXEC);
+    if (sys_failed(file) || sys_failed(sys(ftruncate, file, CACHE_SIZE)))
+        refuse_program("no memory for the code cache", NULL);
     long writable = sys(mmap, CACHE_WRITE, CACHE_SIZE, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
     long executable = sys(mmap, CACHE_START, CACHE_SIZE, PROT_READ | PROT_EXEC,
                           MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
     if (writable != (long)CACHE_WRITE || executable != CACHE_START)
         refuse_program("no room for the code cache", NULL);
+    sys(madvise, CACHE_WRITE, CACHE_SIZE, MADV_DONTFORK);
+    sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
+    sys(close, file);
+    cache.hot = CODE_GRAIN;
+    cache.cold = CACHE_SIZE;
+    cache.exit_count = cache.block_count = 1;
 }
 
 void cache_init(void)
 {
     _Static_assert(CACHE_WRITE == 0x650010000000ul, "cache_writable");
-    long file = sys(memfd_create, "trueflame", MFD_CLOEXEC);
-    if (sys_failed(file) || sys_failed(sys(ftruncate, file, CACHE_SIZE)))
-        refuse_program("no memory for the code cache", NULL);
-    map_cache(file);
-    sys(close, file);
-    cache.hot = CODE_GRAIN;
-    cache.cold = CACHE_SIZE;
+    map_cache();
     cache.exit_capacity = 16384;
     cache.exits = arena_allocate(cache.exit_capacity * sizeof *cache.exits);
-    cache.exit_count = 1;
     cache.block_capacity = 4096;
     cache.blocks = arena_allocate(cache.block_capacity * sizeof *cache.blocks);
-    cache.block_count = 1;
     cache.slots = arena_allocate(FIRST_SLOTS * sizeof *cache.slots);
     cache.slot_mask = FIRST_SLOTS - 1;
     cache.by_code = arena_allocate(CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code);
+}
+
+void cache_restart(void)
+{
+    uint64_t code_bytes = CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code;
+    map_cache();
+    memset(cache.slots, 0, ((size_t)cache.slot_mask + 1) * sizeof *cache.slots);
+    arena_release(cache.by_code, code_bytes);
+    cache.by_code = arena_allocate(code_bytes);
 }
 
 static uint32_t hash(uint64_t pc)

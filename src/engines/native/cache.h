@@ -89,6 +89,9 @@ extern struct cache cache;
 
 void cache_init(void);
 
+/* In the child of a fork, which does not inherit the memory: an empty cache. */
+void cache_restart(void);
+
 /* The block that begins at `pc`, or NULL. */
 struct block *cache_find(uint64_t pc);
 

@@ -5,6 +5,8 @@
  * stack. Vector and x87 registers stay as they are: the engine is compiled without them.
  */
 #include "engines/native/layout.h"
+#include <asm/prctl.h>
+#include <asm/unistd.h>
 
 #define REGISTER(n) %gs:THREAD_REGISTERS + 8 * n
 
@@ -66,6 +68,41 @@ thread_resume:
         mov REGISTER(14), %r14
         mov REGISTER(15), %r15
         jmp *%gs:THREAD_CACHE_PC
+
+        .globl thread_clone
+thread_clone:                           /* rdi: number, rsi: arguments, rdx: child */
+        push %r12
+        mov %rdx, %r12
+        mov %rdi, %rax
+        mov %rsi, %r11
+        mov 0x00(%r11), %rdi
+        mov 0x08(%r11), %rsi
+        mov 0x10(%r11), %rdx
+        mov 0x18(%r11), %r10
+        mov 0x20(%r11), %r8
+        mov 0x28(%r11), %r9
+        syscall
+        test %rax, %rax
+        jz 1f
+        pop %r12
+        ret
+1:      xor %ebp, %ebp
+        mov $__NR_arch_prctl, %eax
+        mov $ARCH_SET_GS, %edi
+        mov %r12, %rsi
+        syscall
+        mov %r12, %rdi
+        mov THREAD_STACK(%rdi), %rsp
+        call thread_clone_child
+
+        .globl thread_end
+thread_end:                             /* rdi: mark, rsi: status. After the store, no stack. */
+        mov $__NR_exit, %eax
+        mov %rdi, %rdx
+        mov %rsi, %rdi
+        movl $1, (%rdx)
+        syscall
+        ud2
 
         .bss
         .balign 64

@@ -12,11 +12,14 @@
 #include "engines/native/arena.h"
 #include "engines/native/layout.h"
 #include "engines/native/maps.h"
+#include "engines/native/proc.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define PAGE          4096ul
 #define HEADERS_MAX   64
@@ -308,42 +311,105 @@ static void put_stack(struct program *program, const struct image *image, const 
 
 /* ---- scripts ---- */
 
-/* #! interpreter [argument]: the interpreter runs with the script's path as its argument. */
-static bool take_script(struct program *program, long file)
-{
+struct script {
     char line[256];
-    long size = sys(pread64, file, line, sizeof line - 1, 0);
-    if (size < 2 || line[0] != '#' || line[1] != '!')
+    char *interpreter, *argument; /* argument NULL: none */
+};
+
+/* #! interpreter [argument] */
+static bool read_script(long file, struct script *script)
+{
+    long size = sys(pread64, file, script->line, sizeof script->line - 1, 0);
+    if (size < 2 || script->line[0] != '#' || script->line[1] != '!')
         return false;
-    line[size] = 0;
-    char *at = line + 2;
+    script->line[size] = 0;
+    char *at = script->line + 2, *end;
     while (*at == ' ' || *at == '\t')
         at++;
-    char *interpreter = at, *argument = NULL, *end;
+    script->interpreter = at;
     while (*at && *at != ' ' && *at != '\t' && *at != '\n')
         at++;
     for (end = at; *end && *end != '\n';)
         end++;
-    *end = 0;
     while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
-        *--end = 0;
-    if (*at) {
-        *at++ = 0;
-        while (*at == ' ' || *at == '\t')
-            at++;
-        argument = *at ? at : NULL;
-    }
+        end--;
+    *end = 0;
+    script->argument = NULL;
+    if (end == at)
+        return true;
+    *at++ = 0;
+    while (*at == ' ' || *at == '\t')
+        at++;
+    script->argument = *at ? at : NULL;
+    return true;
+}
+
+/* The interpreter runs with the script's path as its argument. */
+static bool take_script(struct program *program, long file)
+{
+    struct script script;
+    if (!read_script(file, &script))
+        return false;
     unsigned count = list_length(program->arguments), put = 0;
     char **arguments = arena_allocate((count + 4) * sizeof *arguments);
-    arguments[put++] = interpreter;
-    if (argument)
-        arguments[put++] = argument;
+    arguments[put++] = script.interpreter;
+    if (script.argument)
+        arguments[put++] = script.argument;
     arguments[put++] = (char *)program->path;
     for (unsigned i = 1; i < count; i++)
         arguments[put++] = program->arguments[i];
     program->arguments = keep_list(arguments);
     program->path = program->arguments[0];
     return true;
+}
+
+/* Set-uid files keep their rights only if the kernel runs them itself. */
+static bool changes_user(long file)
+{
+    struct stat status;
+    return sys_failed(sys(fstat, file, &status)) || (status.st_mode & (S_ISUID | S_ISGID));
+}
+
+static long check_file(long file, char *next, size_t next_size)
+{
+    Elf64_Ehdr header;
+    struct script script;
+    next[0] = 0;
+    if (read_script(file, &script)) {
+        struct string_builder builder = {next, 0, next_size};
+        string_add(&builder, script.interpreter);
+        return 0;
+    }
+    if (!read_at(file, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG))
+        return -ENOEXEC;
+    bool ours = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
+    return ours && !changes_user(file) ? 0 : LOAD_FOREIGN;
+}
+
+long load_check(const char *path)
+{
+    char next[256], name[256];
+    for (unsigned depth = 0; depth < SCRIPTS_MAX; depth++) {
+        long allowed = sys(access, path, 1 /* X_OK */);
+        if (sys_failed(allowed))
+            return allowed;
+        struct stat status;
+        long found = sys(stat, path, &status);
+        if (sys_failed(found))
+            return found;
+        if (!S_ISREG(status.st_mode))
+            return -EACCES;
+        long file = sys(open, path, O_RDONLY | O_CLOEXEC);
+        if (sys_failed(file))
+            return LOAD_FOREIGN; /* may be executed but not read */
+        long state = check_file(file, next, sizeof next);
+        sys(close, file);
+        if (state || !next[0])
+            return state;
+        memcpy(name, next, sizeof name);
+        path = name;
+    }
+    return -ELOOP;
 }
 
 static void open_program(struct program *program, struct image *image)
@@ -364,6 +430,18 @@ static uint64_t kernel_stack_top(void)
     return ((uint64_t)path + strlen(path) + 1 + 8 + PAGE - 1) & -PAGE;
 }
 
+/* What /proc/self/exe would say. */
+static void note_program(long file)
+{
+    static char path[4096];
+    char link[64];
+    struct string_builder builder = {link, 0, sizeof link};
+    string_add(&builder, "/proc/self/fd/");
+    string_add_number(&builder, file, 10);
+    if (sys(readlink, link, path, sizeof path - 1) > 0)
+        proc_set_program(path);
+}
+
 void load_program(struct program *program)
 {
     static struct image image, loader;
@@ -373,6 +451,9 @@ void load_program(struct program *program)
                            strlen(program->path) + 1);
     open_program(program, &image);
     read_headers(&image);
+    if (changes_user(image.file) && sys(getuid))
+        refuse_program(program->path, " is set-uid, and would lose its rights", NULL);
+    note_program(image.file);
     map_image(&image);
     program->entry = image.bias + image.header.e_entry;
     program->break_start = image.header.e_type == ET_EXEC ? image.break_end : PIE_BREAK_START;

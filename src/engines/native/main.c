@@ -9,31 +9,39 @@
  */
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
+#include "engines/native/exec.h"
 #include "engines/native/load.h"
 #include "engines/native/maps.h"
+#include "engines/native/proc.h"
 #include "engines/native/record.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
-#include <asm/prctl.h>
+#include "engines/native/threads.h"
 
 void engine_main(uint64_t *stack) __attribute__((noreturn));
 
-void thread_set_gs(struct native_thread *thread)
-{
-    sys(arch_prctl, ARCH_SET_GS, thread);
-}
+#define ADDR_NO_RANDOMIZE 0x0040000
+#define RANDOMIZE_AGAIN   "--randomize-again"
 
-struct native_thread *thread_new(void)
+static bool randomize_again;
+
+/* The kernel lays out the engine's address space, which becomes the program's, the same way every
+ * time: the engine executes itself once more to have it so, and gives the setting back after. */
+static void fix_addresses(unsigned count, char **arguments, char **environment)
 {
-    struct native_thread *thread = arena_allocate(sizeof *thread);
-    uint8_t *stack = arena_allocate(ENGINE_STACK_BYTES);
-    thread->self = thread;
-    thread->stack_top = (uint64_t)stack + ENGINE_STACK_BYTES;
-    thread->exit_entry = thread_leave_cache;
-    thread->flags = 0x202;
-    return thread;
+    long personality = sys(personality, 0xffffffff);
+    if (personality & ADDR_NO_RANDOMIZE)
+        return;
+    char *list[count + 2];
+    list[0] = arguments[0];
+    list[1] = RANDOMIZE_AGAIN;
+    for (unsigned i = 1; i <= count; i++)
+        list[i + 1] = arguments[i];
+    sys(personality, personality | ADDR_NO_RANDOMIZE);
+    sys(execve, "/proc/self/exe", list, environment);
+    sys(personality, personality);
 }
 
 static const char *option_value(const char *argument, const char *name)
@@ -44,8 +52,8 @@ static const char *option_value(const char *argument, const char *name)
 static void parse_option(const char *argument)
 {
     const char *value;
-    if ((value = option_value(argument, "--folder=")))
-        options.folder = value;
+    if ((value = option_value(argument, "--run-folder=")))
+        options.run_folder = value;
     else if (!strcmp(argument, "--print-total"))
         options.print_total = true;
     else if (!strcmp(argument, "--detail=line"))
@@ -54,6 +62,10 @@ static void parse_option(const char *argument)
         options.keep_tail_calls = true;
     else if (!strcmp(argument, "--start=off"))
         options.start_off = true;
+    else if (!strcmp(argument, "--children=no"))
+        options.follow_children = false;
+    else if (!strcmp(argument, RANDOMIZE_AGAIN))
+        randomize_again = true;
     else
         refuse_program("unknown option ", argument, NULL);
 }
@@ -75,23 +87,21 @@ void engine_main(uint64_t *stack)
     while (*end)
         end++;
     load_set_auxiliary((const Elf64_auxv_t *)(end + 1));
+    fix_addresses(count, arguments, environment);
+    options.follow_children = true;
     char **rest = parse_arguments(arguments);
     struct program program = {.path = rest[0], .arguments = rest + 1, .environment = environment};
 
+    exec_init(arguments);
     cache_init();
-    record_init();
+    record_init(program.arguments);
     maps_init();
     load_program(&program);
     syscalls_init(&program);
-    struct native_thread *thread = thread_new();
-    thread->thread = core_thread_new(&core, program.stack_pointer);
-    thread->hot = *thread->thread->hot;
-    thread->thread->hot = &thread->hot;
-    thread->tid = sys(gettid);
+    if (randomize_again)
+        sys(personality, sys(personality, 0xffffffff) & ~(long)ADDR_NO_RANDOMIZE);
+    struct native_thread *thread = threads_first(program.stack_pointer);
     thread->pc = program.entry;
-    thread->registers[REGISTER_RSP] = program.stack_pointer;
-    thread_set_gs(thread);
-    signals_init_thread(thread);
-    signals_init();
+    signals_install_all(thread);
     thread_start(thread);
 }

@@ -67,7 +67,47 @@ void platform_fail(const char *sentence)
     fail(sentence, NULL);
 }
 
-void record_init(void)
+static struct raw_process process = {.engine = "native"};
+
+static const char *join(char **list)
+{
+    size_t size = 1;
+    for (char **at = list; *at; at++)
+        size += strlen(*at) + 1;
+    struct string_builder builder = {arena_allocate(size), 0, size};
+    for (char **at = list; *at; at++) {
+        if (at != list)
+            string_add(&builder, " ");
+        string_add(&builder, *at);
+    }
+    return builder.text;
+}
+
+static void raw_path(char *path, size_t size, const char *suffix)
+{
+    struct string_builder builder = {path, 0, size};
+    string_add(&builder, options.run_folder);
+    string_add(&builder, "/");
+    string_add_number(&builder, process.pid, 10);
+    string_add(&builder, ".");
+    string_add_number(&builder, process.image, 10);
+    string_add(&builder, ".raw");
+    string_add(&builder, suffix);
+}
+
+/* A pid that left a file here was another program before it called exec. */
+static void choose_image(void)
+{
+    char path[4096];
+    process.image = 0;
+    if (!options.run_folder)
+        return;
+    for (raw_path(path, sizeof path, ""); !sys_failed(sys(access, path, 0));
+         raw_path(path, sizeof path, ""))
+        process.image++;
+}
+
+void record_init(char **command)
 {
     struct core_options core_options = {
         .line_detail = options.line_detail,
@@ -76,6 +116,24 @@ void record_init(void)
         .max_contexts = options.max_contexts,
     };
     core_init(&core, &core_options);
+    process.pid = sys(getpid);
+    process.parent_pid = sys(getppid);
+    process.command = join(command);
+    choose_image();
+    process.started_by = process.image ? RAW_EXEC : RAW_FIRST;
+}
+
+void record_forked(struct native_thread *thread)
+{
+    thread->settled = thread->instructions = 0;
+    core_forked(&core, thread->thread);
+    process.parent_pid = process.pid;
+    process.parent_image = process.image;
+    process.pid = sys(getpid);
+    process.fork_ordinal = thread->forks;
+    process.started_by = RAW_FORK;
+    thread->forks = 0;
+    choose_image();
 }
 
 void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file)
@@ -94,6 +152,7 @@ void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file)
 struct file_sink {
     struct raw_sink sink;
     long file;
+    bool failed;
 };
 
 static void file_write(struct raw_sink *sink, const void *bytes, uint64_t size_bytes)
@@ -101,8 +160,10 @@ static void file_write(struct raw_sink *sink, const void *bytes, uint64_t size_b
     struct file_sink *to = (struct file_sink *)sink;
     while (size_bytes) {
         long written = sys(write, to->file, bytes, size_bytes);
-        if (written <= 0)
+        if (written <= 0) {
+            to->failed = true;
             return;
+        }
         bytes = (const char *)bytes + written;
         size_bytes -= written;
     }
@@ -110,29 +171,24 @@ static void file_write(struct raw_sink *sink, const void *bytes, uint64_t size_b
 
 static void write_raw(int exit_status)
 {
-    char path[4096];
-    struct string_builder builder = {path, 0, sizeof path};
-    long pid = sys(getpid);
-    string_add(&builder, options.folder);
-    string_add(&builder, "/");
-    string_add_number(&builder, pid, 10);
-    string_add(&builder, ".raw");
-    struct file_sink sink = {{file_write}, sys(open, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+    char path[4096], final[4096];
+    raw_path(path, sizeof path, ".new");
+    raw_path(final, sizeof final, "");
+    struct file_sink sink = {{file_write},
+                             sys(open, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
+                             false};
     if (sys_failed(sink.file)) {
         say("cannot write ", path, NULL);
         return;
     }
-    struct raw_process process = {
-        .pid = pid,
-        .parent_pid = sys(getppid),
-        .started_by = RAW_FIRST,
-        .ending = RAW_EXIT,
-        .exit_status = exit_status,
-        .engine = "native",
-        .command = "",
-    };
+    process.ending = RAW_EXIT;
+    process.exit_status = exit_status;
     raw_write(&core, &process, &sink.sink);
     sys(close, sink.file);
+    if (sink.failed)
+        say("cannot write ", path, ": the disk may be full", NULL);
+    else
+        sys(rename, path, final);
 }
 
 void record_finish(struct native_thread *thread, int exit_status)
@@ -143,6 +199,6 @@ void record_finish(struct native_thread *thread, int exit_status)
         text_from_number(number, thread->instructions);
         say("instructions: ", number, NULL);
     }
-    if (options.folder)
+    if (options.run_folder)
         write_raw(exit_status);
 }

@@ -8,7 +8,7 @@
 #include "engines/native/thread.h"
 
 struct options {
-    const char *folder; /* for raw files, NULL: none are written */
+    const char *run_folder; /* for raw files, NULL: none are written */
     bool print_total;   /* instructions to stderr at the end */
     bool line_detail, keep_tail_calls, start_off, follow_children;
     uint32_t max_contexts;
@@ -17,7 +17,8 @@ struct options {
 extern struct core core;
 extern struct options options;
 
-void record_init(void);
+/* `command`: the program's arguments, NULL at the end. */
+void record_init(char **command);
 
 /* What ran since the last time belongs to the current context. Before anything changes that. */
 static inline void record_settle(struct native_thread *thread)
@@ -28,6 +29,9 @@ static inline void record_settle(struct native_thread *thread)
 
 /* Executable memory [start, end) holds the file behind descriptor `file` from `offset` on. */
 void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file);
+
+/* In the child of a fork: costs begin at zero, paths stay. */
+void record_forked(struct native_thread *thread);
 
 /* The process ends, or becomes another program: writes its raw file. */
 void record_finish(struct native_thread *thread, int exit_status);

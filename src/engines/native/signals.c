@@ -37,10 +37,7 @@ struct frame {
     siginfo_t info;
 };
 
-static struct {
-    struct lock lock;
-    struct action actions[SIGNAL_COUNT];
-} signals;
+static struct lock actions_lock;
 
 /* Signals that a fault raises: never blocked while the engine holds another. */
 static const uint64_t faults = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP);
@@ -92,15 +89,28 @@ uint64_t signals_set_mask(uint64_t mask)
     return old;
 }
 
-void signals_init(void)
+struct action *signals_new_actions(const struct native_thread *from)
 {
-    for (unsigned number = 1; number < SIGNAL_COUNT; number++) {
-        struct action *action = &signals.actions[number];
-        if (sys_failed(sys(rt_sigaction, number, NULL, action, 8)))
-            continue;
-        if (needs_handler(number, action) && number != SIGKILL && number != SIGSTOP)
-            install(number, action);
-    }
+    struct action *actions = arena_allocate(SIGNAL_COUNT * sizeof *actions);
+    if (from)
+        return memcpy(actions, from->actions, SIGNAL_COUNT * sizeof *actions);
+    for (unsigned number = 1; number < SIGNAL_COUNT; number++)
+        sys(rt_sigaction, number, NULL, &actions[number], 8);
+    return actions;
+}
+
+void signals_clear_actions(struct native_thread *thread)
+{
+    for (unsigned number = 1; number < SIGNAL_COUNT; number++)
+        if (thread->actions[number].handler != (uint64_t)SIG_IGN)
+            thread->actions[number] = (struct action){0};
+}
+
+void signals_install_all(struct native_thread *thread)
+{
+    for (unsigned number = 1; number < SIGNAL_COUNT; number++)
+        if (needs_handler(number, &thread->actions[number]) && number != SIGKILL && number != SIGSTOP)
+            install(number, &thread->actions[number]);
 }
 
 void signals_init_thread(struct native_thread *thread)
@@ -239,7 +249,7 @@ _Noreturn static void end_by_signal(struct native_thread *thread, unsigned numbe
 static void deliver(struct native_thread *thread, unsigned number, siginfo_t *info,
                     struct ucontext *kernel, uint64_t mask)
 {
-    struct action action = signals.actions[number];
+    struct action action = thread->actions[number];
     record_settle(thread);
     if (action.handler == (uint64_t)SIG_DFL ||
         (action.handler == (uint64_t)SIG_IGN && (BIT(number) & faults) && info->si_code > 0))
@@ -247,8 +257,8 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
     if (action.handler == (uint64_t)SIG_IGN)
         goto resume;
     if (action.flags & SA_RESETHAND) {
-        signals.actions[number].handler = (uint64_t)SIG_DFL;
-        install(number, &signals.actions[number]);
+        thread->actions[number].handler = (uint64_t)SIG_DFL;
+        install(number, &thread->actions[number]);
     }
     uint64_t interrupted = thread->registers[REGISTER_RSP], frame;
     bool switches = (action.flags & SA_ONSTACK) && thread->alternate.size &&
@@ -420,14 +430,14 @@ long signals_call_action(struct native_thread *thread)
         return -EINVAL;
     if (r[REGISTER_RSI] && !gate_copy(&new_action, (void *)r[REGISTER_RSI], sizeof new_action))
         return -EFAULT;
-    lock_take(&signals.lock);
-    old_action = signals.actions[number];
+    lock_take(&actions_lock);
+    old_action = thread->actions[number];
     if (r[REGISTER_RSI]) {
         new_action.mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
-        signals.actions[number] = new_action;
+        thread->actions[number] = new_action;
         install(number, &new_action);
     }
-    lock_give(&signals.lock);
+    lock_give(&actions_lock);
     if (r[REGISTER_RDX] && !gate_copy((void *)r[REGISTER_RDX], &old_action, sizeof old_action))
         return -EFAULT;
     return 0;

@@ -19,8 +19,12 @@
 
 #include "engines/native/thread.h"
 
-/* Before the program runs: handlers where they are needed. */
-void signals_init(void);
+/* The actions a process has: a copy of `from`'s, or what the kernel says if that is NULL. */
+struct action *signals_new_actions(const struct native_thread *from);
+void signals_clear_actions(struct native_thread *thread); /* handlers to the default */
+
+/* Tells the kernel of the engine's handler, wherever it is needed. */
+void signals_install_all(struct native_thread *thread);
 
 /* The thread's own stack for handlers; called by the thread itself. */
 void signals_init_thread(struct native_thread *thread);

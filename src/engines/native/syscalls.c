@@ -8,12 +8,15 @@
 #include "engines/native/syscalls.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
+#include "engines/native/exec.h"
 #include "engines/native/gate.h"
 #include "engines/native/maps.h"
+#include "engines/native/proc.h"
 #include "engines/native/record.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
+#include "engines/native/threads.h"
 #include <asm/prctl.h>
 #include <errno.h>
 #include <sys/mman.h>
@@ -30,14 +33,11 @@ static uint64_t page_up(uint64_t address)
     return (address + PAGE - 1) & -PAGE;
 }
 
-/* What a call returns that a signal kept from beginning: it is made again after the handler. */
-#define NOT_BEGUN (-513l)
-
-static long pass_on(struct native_thread *thread)
+long syscalls_pass_on(struct native_thread *thread)
 {
     bool begun;
     long result = gate_call(thread->registers, &begun);
-    return begun ? result : NOT_BEGUN;
+    return begun ? result : SYSCALL_NOT_BEGUN;
 }
 
 /* ---- memory ---- */
@@ -90,7 +90,7 @@ static long call_mmap(struct native_thread *thread)
         forget_code(r[REGISTER_RDI], r[REGISTER_RDI] + size);
     long result = wants_low_place(r) ? map_low(thread) : -ENOMEM;
     if (sys_failed(result))
-        result = pass_on(thread);
+        result = syscalls_pass_on(thread);
     if (sys_failed(result))
         return result;
     bool from_file = !(flags & MAP_ANONYMOUS);
@@ -116,7 +116,7 @@ static long call_munmap(struct native_thread *thread)
     if (end > start && engine_owns(start, end))
         return 0;
     bool code = had_code(start, end);
-    long result = pass_on(thread);
+    long result = syscalls_pass_on(thread);
     if (sys_failed(result))
         return result;
     maps_remove(start, end);
@@ -134,7 +134,7 @@ static long call_mprotect(struct native_thread *thread)
     if (end > start && engine_owns(start, end))
         return -EACCES;
     bool code = had_code(start, end);
-    long result = pass_on(thread);
+    long result = syscalls_pass_on(thread);
     if (sys_failed(result))
         return result;
     maps_protect(start, end, protection & (PROT_READ | PROT_WRITE | PROT_EXEC));
@@ -158,7 +158,7 @@ static long call_mremap(struct native_thread *thread)
     struct mapping mapping;
     bool known = maps_find(old, &mapping);
     bool code = had_code(old, old + old_size);
-    long result = pass_on(thread);
+    long result = syscalls_pass_on(thread);
     if (sys_failed(result))
         return result;
     if (code)
@@ -207,14 +207,6 @@ done:
 
 /* ---- the rest ---- */
 
-_Noreturn static long call_exit_group(struct native_thread *thread)
-{
-    int status = thread->registers[REGISTER_RDI] & 0xff;
-    record_finish(thread, status);
-    for (;;)
-        sys(exit_group, status);
-}
-
 static long call_arch_prctl(struct native_thread *thread)
 {
     switch (thread->registers[REGISTER_RDI]) {
@@ -222,7 +214,7 @@ static long call_arch_prctl(struct native_thread *thread)
     case ARCH_GET_GS:
         return gate_copy((void *)thread->registers[REGISTER_RSI], &(uint64_t){0}, 8) ? 0 : -EFAULT;
     case 0x5001 ... 0x5005: return -EOPNOTSUPP; /* shadow stacks */
-    default: return pass_on(thread);
+    default: return syscalls_pass_on(thread);
     }
 }
 
@@ -245,8 +237,18 @@ static const syscall_function table[512] = {
     [__NR_mprotect] = call_mprotect,
     [__NR_mremap] = call_mremap,
     [__NR_brk] = call_brk,
-    [__NR_exit_group] = call_exit_group,
-    [__NR_exit] = call_exit_group,
+    [__NR_exit_group] = threads_call_exit_group,
+    [__NR_exit] = threads_call_exit,
+    [__NR_clone] = threads_call_clone,
+    [__NR_clone3] = threads_call_clone3,
+    [__NR_fork] = threads_call_fork,
+    [__NR_vfork] = threads_call_vfork,
+    [__NR_execve] = exec_call_execve,
+    [__NR_execveat] = exec_call_execveat,
+    [__NR_readlink] = proc_call_readlink,
+    [__NR_readlinkat] = proc_call_readlinkat,
+    [__NR_open] = proc_call_open,
+    [__NR_openat] = proc_call_openat,
     [__NR_arch_prctl] = call_arch_prctl,
     [__NR_rseq] = call_none,
     [__NR_rt_sigaction] = signals_call_action,
@@ -264,8 +266,8 @@ void syscalls_perform(struct native_thread *thread)
     uint64_t number = thread->registers[REGISTER_RAX];
     syscall_function function = number < 512 ? table[number] : NULL;
     uint64_t next = thread->pc;
-    long result = function ? function(thread) : pass_on(thread);
-    if (result == NOT_BEGUN) {
+    long result = function ? function(thread) : syscalls_pass_on(thread);
+    if (result == SYSCALL_NOT_BEGUN) {
         thread->pc = next - 2;
         thread->instructions--;
         return;

@@ -54,7 +54,15 @@ struct native_thread {
     struct native_thread *next; /* all threads of the process */
     long tid;
 
+    /* threads.c */
+    uint32_t is_free;        /* the record may be used again */
+    bool ended;              /* the program's thread is over */
+    bool is_vfork;           /* another process, in this one's memory until it calls exec */
+    bool clears_handlers;    /* CLONE_CLEAR_SIGHAND */
+    uint64_t forks;          /* how many children it made by fork */
+
     /* signals.c */
+    struct action *actions;  /* by signal number; shared as the kernel shares them */
     uint64_t signal_stack;   /* the engine's own */
     uint64_t held_mask;      /* the program's mask while a signal is held */
     uint64_t held_info[16];  /* siginfo_t */
@@ -98,9 +106,6 @@ uint64_t thread_enter(struct native_thread *thread);
 
 /* Enters the cache at thread->pc. */
 _Noreturn void thread_start(struct native_thread *thread);
-
-/* Makes the record and its stack; the caller's gs does not point to it yet. */
-struct native_thread *thread_new(void);
 
 void thread_set_gs(struct native_thread *thread);
 
