@@ -4,7 +4,8 @@
  * compiler (entry.S, the code cache) needs.
  *
  *   0x00010000 .. 0x0fffffff   left to the program (programs linked at a fixed address)
- *   0x10000000 .. 0x6fffffff   the program's code: PIE, dynamic loader, libraries, from the top
+ *   0x10000000 ..              the program itself, if it can be anywhere (PIE)
+ *   .. 0x6fffffff              its dynamic loader and libraries, from the top down
  *   0x70000000 .. 0x77ffffff   the code cache as it is executed
  *   0x650000000000 ..          the engine: its own image, then its memory
  *   0x7f..                     kernel's choice: the program's stack, mappings, vdso
@@ -16,6 +17,7 @@
 #ifndef TRUEFLAME_NATIVE_LAYOUT_H
 #define TRUEFLAME_NATIVE_LAYOUT_H
 
+#define PIE_START       0x10000000
 #define LOW_CODE_BOTTOM 0x10000000
 #define LOW_CODE_TOP    0x70000000
 #define CACHE_START     0x70000000

@@ -38,6 +38,7 @@ struct image {
 
 static const Elf64_auxv_t *auxiliary;
 static uint64_t low_next = LOW_CODE_TOP;
+static uint64_t vdso; /* where it is now */
 
 void load_set_auxiliary(const Elf64_auxv_t *vector)
 {
@@ -161,7 +162,7 @@ static void map_segment(struct image *image, const Elf64_Phdr *segment)
         image->break_end = whole_end;
 }
 
-static void place_image(struct image *image)
+static void place_image(struct image *image, bool is_loader)
 {
     uint64_t low = -1ul, high = 0, alignment = PAGE;
     for (unsigned i = 0; i < image->header.e_phnum; i++) {
@@ -183,7 +184,8 @@ static void place_image(struct image *image)
         refuse_program(image->path, " has nothing to load", NULL);
     image->bias = 0;
     if (image->header.e_type == ET_DYN) {
-        uint64_t place = load_low_place(high - low + alignment);
+        /* The program below its libraries, as the kernel has it: the dynamic loader sorts. */
+        uint64_t place = is_loader ? load_low_place(high - low + alignment) : PIE_START;
         if (!place)
             refuse_program("no room below 2 GB for ", image->path, NULL);
         image->bias = ((place + alignment - 1) & -alignment) - low;
@@ -195,13 +197,40 @@ static void place_image(struct image *image)
         refuse_program(image->path, " is linked at an address that is taken", NULL);
 }
 
-static void map_image(struct image *image)
+static void map_image(struct image *image, bool is_loader)
 {
-    place_image(image);
+    place_image(image, is_loader);
     for (unsigned i = 0; i < image->header.e_phnum; i++)
         if (image->segments[i].p_type == PT_LOAD)
             map_segment(image, &image->segments[i]);
     sys(close, image->file);
+}
+
+/* The vdso goes below the dynamic loader, where the kernel would have it, and within the reach of
+ * the code cache. Its code finds its data at a fixed distance: all parts move together. */
+static uint64_t move_vdso(void)
+{
+    uint64_t old = load_auxiliary(AT_SYSINFO_EHDR), start = 0, end = 0;
+    struct mapping part;
+    for (uint64_t at = 0; maps_next(at, &part); at = part.end) {
+        if (!(part.flags & MAPPING_VDSO))
+            continue;
+        start = start ? start : part.start;
+        end = part.end;
+    }
+    uint64_t place = end ? load_low_place(end - start) : 0;
+    if (!place)
+        return old;
+    for (uint64_t at = start; at < end && maps_next(at, &part) && part.start < end; at += part.end - part.start) {
+        uint64_t to = place + (part.start - start), size = part.end - part.start;
+        if ((uint64_t)sys(mremap, part.start, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+            refuse_program("the vdso cannot be moved", NULL);
+        maps_remove(part.start, part.end);
+        part.start = to;
+        part.end = to + size;
+        maps_add(part);
+    }
+    return old - start + place;
 }
 
 /* The headers as the program sees them: PT_PHDR, or inside the first segment. */
@@ -261,6 +290,7 @@ static uint64_t auxiliary_value(const Elf64_auxv_t *row, const struct image *ima
     case AT_PHNUM: return image->header.e_phnum;
     case AT_PHENT: return sizeof(Elf64_Phdr);
     case AT_BASE: return loader ? loader->bias : 0;
+    case AT_SYSINFO_EHDR: return vdso;
     case AT_ENTRY: return image->bias + image->header.e_entry;
     default: return row->a_un.a_val;
     }
@@ -454,16 +484,17 @@ void load_program(struct program *program)
     if (changes_user(image.file) && sys(getuid))
         refuse_program(program->path, " is set-uid, and would lose its rights", NULL);
     note_program(image.file);
-    map_image(&image);
+    map_image(&image, false);
     program->entry = image.bias + image.header.e_entry;
     program->break_start = image.header.e_type == ET_EXEC ? image.break_end : PIE_BREAK_START;
     bool dynamic = image.interpreter[0];
     if (dynamic) {
         open_image(&loader, image.interpreter);
         read_headers(&loader);
-        map_image(&loader);
+        map_image(&loader, true);
         program->entry = loader.bias + loader.header.e_entry;
     }
+    vdso = move_vdso();
     put_stack(program, &image, dynamic ? &loader : NULL, kernel_stack_top());
     if (image.executable_stack)
         refuse_program(program->path, " wants an executable stack", NULL);

@@ -152,10 +152,10 @@ static void add_line(const char *line)
         spaces += *line == ' ';
     while (*line == ' ')
         line++;
-    if (string_starts(line, "[vdso]"))
-        mapping.flags = MAPPING_FILE; /* nobody writes it */
-    if (string_starts(line, "[stack]"))
-        mapping.start = mapping.end - (1ul << 30); /* it grows */
+    if (string_starts(line, "[vdso]") || string_starts(line, "[vvar"))
+        mapping.flags = MAPPING_FILE | MAPPING_VDSO; /* nobody writes it */
+    if (string_starts(line, "[stack]") && maps.count)
+        mapping.start = maps.rows[maps.count - 1].end; /* it grows, and is the last */
     maps_add(mapping);
 }
 

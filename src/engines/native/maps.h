@@ -15,6 +15,7 @@
 enum mapping_flags {
     MAPPING_FILE = 1,   /* from a file, private */
     MAPPING_SHARED = 2, /* others may write it, or it may be mapped twice */
+    MAPPING_VDSO = 4,   /* the kernel's: code and data of the vdso */
 };
 
 struct mapping {

@@ -365,6 +365,10 @@ static void handle(int number, siginfo_t *info, struct ucontext *kernel)
         handle_in_cache(thread, number, info, kernel);
         return;
     }
+    if (gate_is_safe_point(pc)) {
+        handle_at_safe_point(thread, number, info, kernel);
+        return;
+    }
     context->eflags &= ~(uint64_t)FLAG_TRAP;
     if (number == SIGTRAP && info->si_code == 2 && thread->pending)
         return; /* stepped out of the cache */
@@ -378,10 +382,6 @@ static void handle(int number, siginfo_t *info, struct ucontext *kernel)
         string_add_number(&builder, pc, 16);
         fail("the engine itself got signal ", text, NULL);
     }
-    if (gate_is_safe_point(pc)) {
-        handle_at_safe_point(thread, number, info, kernel);
-        return;
-    }
     gate_take_back(context);
     hold(thread, number, info, kernel);
 }
@@ -391,6 +391,7 @@ void signals_safe_point(struct native_thread *thread)
     if (!thread->pending)
         return;
     uint64_t mask = thread->held_mask;
+    signals_set_mask(SIGNALS_ALL);
     send_again(thread);
     gate_unblock(&mask);
 }
