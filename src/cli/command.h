@@ -21,6 +21,7 @@ struct command {
 
 int command_record(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_export(int argc, char **argv);
 int command_import(int argc, char **argv);
 
 /* Prints "trueflame: " and the message; returns EXIT_BAD_INPUT. */

@@ -9,6 +9,7 @@
 
 static const struct command commands[] = {
     {"record", "run a program and write down where every instruction went", command_record},
+    {"export", "write a profile for another tool: folded, pprof, speedscope, ...", command_export},
     {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
     {"import", "make a profile of another profiler's data", command_import},
 };

@@ -1,8 +1,113 @@
+/*
+ * record.c: `trueflame record COMMAND`: runs a program and writes its profile.
+ *
+ *   record_options.c   the command line, the choice of engine
+ *   record_run.c       the engine in a child process, the live line, checkpoints
+ *   record_write.c     raw files to a profile with names
+ *
+ * Everything in between lives in a run folder of its own, which is removed at the end.
+ */
 #include "cli/command.h"
+#include "cli/record.h"
+#include "common/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+/* A fixed environment: the same names in the same order, whatever the caller's has beside them.
+ * What is kept is what programs need to be found and to find their own. */
+static void fix_environment(void)
+{
+    static const char *const kept[] = {"PATH", "HOME", "LD_LIBRARY_PATH", "PYTHONPATH", NULL};
+    static char *fixed[] = {
+        "LANG=C.UTF-8",     "LC_ALL=C.UTF-8",       "TZ=UTC0",
+        "PYTHONHASHSEED=0", "PERL_HASH_SEED=0", "PERL_PERTURB_KEYS=0", NULL,
+    };
+    char *values[sizeof kept / sizeof *kept] = {0};
+
+    for (size_t i = 0; kept[i]; i++)
+        if (getenv(kept[i]))
+            values[i] = memory_format("%s=%s", kept[i], getenv(kept[i]));
+    clearenv();
+    for (char **entry = fixed; *entry; entry++)
+        putenv(*entry);
+    for (size_t i = 0; kept[i]; i++)
+        if (values[i])
+            putenv(values[i]);
+}
+
+/* The sentence an engine left that could not start. */
+static int report_engine_failure(const char *run_folder)
+{
+    char *path = memory_format("%s/error", run_folder);
+    FILE *file = fopen(path, "r");
+    char sentence[1024] = "";
+
+    free(path);
+    if (!file)
+        return OK;
+    size_t length = fread(sentence, 1, sizeof sentence - 1, file);
+    sentence[length] = '\0';
+    fclose(file);
+    return cli_fail("%s", sentence);
+}
+
+static int record_in(const struct record_options *options, const struct engine *engine,
+                     const char *run_folder)
+{
+    struct error error;
+    int wait_status = record_run(options, engine, run_folder);
+    int failed = report_engine_failure(run_folder);
+
+    if (failed)
+        return failed;
+    if (record_write(options, run_folder, true, wait_status, &error))
+        return cli_fail_error(&error);
+    if (!options->quiet)
+        fprintf(stderr, "trueflame: wrote %s\n", options->output);
+    return record_exit_status(wait_status);
+}
 
 int command_record(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    return cli_fail("record: not built in this tree");
+    struct record_options options;
+    const struct engine *engine;
+    bool done;
+    int status = record_parse(argc, argv, &options, &engine, &done);
+
+    if (status || done)
+        return status;
+    options.progress = !options.quiet && isatty(STDERR_FILENO);
+    /* Find out now, not after an hour, that the profile cannot be written. */
+    int file = open(options.output, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
+    bool existed = file >= 0 && lseek(file, 0, SEEK_END) > 0;
+    if (file < 0)
+        return cli_fail("%s: %s", options.output, strerror(errno));
+    close(file);
+    if (!existed)
+        unlink(options.output);
+    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
+    if (!mkdtemp(run_folder))
+        return cli_fail("%s: %s", run_folder, strerror(errno));
+    if (options.repeatable)
+        fix_environment();
+    status = record_in(&options, engine, run_folder);
+    nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    free(run_folder);
+    return status;
 }

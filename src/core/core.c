@@ -9,7 +9,7 @@ void core_init(struct core *core, const struct core_options *options)
 {
     *core = (struct core){.options = *options};
     code_map_init(&core->code);
-    tree_init(&core->tree, options->max_contexts);
+    tree_init(&core->tree, options->max_contexts, options->line_detail);
     if (options->line_detail)
         counts_init(&core->counts);
     core->root_function = code_map_marker(&core->code, "");

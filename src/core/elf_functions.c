@@ -519,6 +519,16 @@ static void add_stub_sections(struct code_module *module, const struct image *im
     }
 }
 
+static bool has_debug_section(const struct image *image)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const char *name = section_name(image, &image->sections[i]);
+        if (text_equal(name, ".debug_info") || text_equal(name, ".gnu_debuglink"))
+            return true;
+    }
+    return false;
+}
+
 /* The separate debug file of a stripped one, where Debian's -dbgsym packages put it. */
 static bool collect_debug_symbols(struct candidates *list, const struct code_module *module,
                                   const uint8_t **bytes, size_t *size_bytes)
@@ -568,6 +578,7 @@ void elf_read_functions(struct code_module *module, const uint8_t *bytes, size_t
     platform_release(list.items, list.capacity * sizeof *list.items);
     if (debug_mapped)
         platform_unmap_file(debug_bytes, debug_size_bytes);
+    module->has_lines = debug_mapped || has_debug_section(&image);
     add_stub_sections(module, &image);
     fill_gaps_from_frames(module, &image);
 }

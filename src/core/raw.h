@@ -14,6 +14,7 @@
  *   threads   count, { number }
  *   roots     count, { context, thread, part }
  *   contexts  count, { parent, function, site, calls, self instructions }   parents first
+ *   pairs     count, { context, site }      further sites of contexts that have several
  *   blocks    count, { module, address in the module, instructions, text lengths }
  *   counts    count, { context, block, count }
  *   repairs   count, { text kind, count }

@@ -125,6 +125,37 @@ static void choose_contexts(struct core *core, struct rows *rows)
     }
 }
 
+static void choose_pair_sites(struct core *core, struct rows *rows)
+{
+    const struct tree *tree = &core->tree;
+
+    for (size_t i = 0; i < tree->site_pair_capacity; i++) {
+        uint64_t pair = tree->site_pairs[i];
+        uint32_t site = (uint32_t)pair;
+        if (!pair || rows->context[pair >> 32] == CODE_NO_ID || rows->site[site] != CODE_NO_ID)
+            continue;
+        need_module(rows, tree->sites[site].module);
+        rows->site[site] = rows->site_count++;
+    }
+}
+
+static void put_pairs(struct writer *writer, const struct core *core, const struct rows *rows)
+{
+    const struct tree *tree = &core->tree;
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < tree->site_pair_capacity; i++)
+        count += tree->site_pairs[i] && rows->context[tree->site_pairs[i] >> 32] != CODE_NO_ID;
+    put(writer, count);
+    for (size_t i = 0; i < tree->site_pair_capacity; i++) {
+        uint64_t pair = tree->site_pairs[i];
+        if (!pair || rows->context[pair >> 32] == CODE_NO_ID)
+            continue;
+        put(writer, rows->context[pair >> 32]);
+        put(writer, rows->site[(uint32_t)pair]);
+    }
+}
+
 static void choose_blocks(struct core *core, struct rows *rows)
 {
     for (size_t i = 0; i < core->counts.row_capacity; i++) {
@@ -156,6 +187,7 @@ static void choose_rows(struct core *core, struct rows *rows)
         if (!core->parts[i].dropped)
             rows->part[i] = rows->part_count++;
     choose_contexts(core, rows);
+    choose_pair_sites(core, rows);
     for (uint32_t i = 0; i < core->tree.count; i++) {
         rows->self[i] = tree_context(&core->tree, i)->self_instructions;
         if (rows->context[i] == CODE_NO_ID)
@@ -324,6 +356,7 @@ void raw_write(struct core *core, const struct raw_process *process, struct raw_
     put_code(writer, core, &rows);
     put_roots(writer, core, &rows);
     put_contexts(writer, core, &rows);
+    put_pairs(writer, core, &rows);
     put_counts(writer, core, &rows);
     put(writer, REPAIR_KINDS);
     for (unsigned i = 0; i < REPAIR_KINDS; i++) {

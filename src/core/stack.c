@@ -181,13 +181,8 @@ static struct context *twin_of(struct core *core, struct context *context, struc
     above = context;
     for (size_t i = depth; i-- > 0; above = above->parent)
         path[i] = above;
-    for (size_t i = 0; i < depth; i++) {
-        struct context *made =
-            tree_child_of(&core->tree, twin, path[i]->site, path[i]->function);
-        made->code = path[i]->code;
-        made->flags |= path[i]->flags;
-        twin = made;
-    }
+    for (size_t i = 0; i < depth; i++)
+        twin = tree_twin_of(&core->tree, twin, path[i]);
     platform_release(path, depth * sizeof *path);
     return twin;
 }
@@ -427,8 +422,7 @@ static void tail_call(struct core *core, struct thread *thread, struct code_func
     struct context *current = thread->hot->current;
 
     if (!core->options.keep_tail_calls) {
-        enter(thread,
-              tree_child_of(&core->tree, current->parent, current->site, function));
+        enter(thread, tree_in_place_of(&core->tree, current, function));
         return;
     }
     /* Functions that tail-call each other in turn go back up their chain: it stays finite. */

@@ -27,9 +27,9 @@ static struct context *context_new(struct tree *tree)
     return context;
 }
 
-void tree_init(struct tree *tree, uint32_t limit)
+void tree_init(struct tree *tree, uint32_t limit, bool by_site)
 {
-    *tree = (struct tree){.limit = limit};
+    *tree = (struct tree){.limit = limit, .by_site = by_site};
     tree->cache = platform_allocate(sizeof *tree->cache << TREE_CACHE_BITS);
     /* An empty slot never hits, and its child can be looked at all the same. */
     struct context *nobody = platform_allocate(sizeof *nobody);
@@ -61,6 +61,12 @@ static uint64_t hash_context(const struct context *parent, uint32_t site,
     return (hash ^ (hash >> 29) ^ (uintptr_t)function >> 4) * TREE_MIX >> 16;
 }
 
+/* What stands for the site in the hash: nothing, if the context is for all of them. */
+static uint32_t key_site(const struct context *context)
+{
+    return context->flags & CONTEXT_ALL_SITES ? 0 : context->site;
+}
+
 static void slots_grow(struct tree *tree)
 {
     size_t old_count = tree->slot_count;
@@ -72,7 +78,7 @@ static void slots_grow(struct tree *tree)
         struct context *context = old[i];
         if (!context)
             continue;
-        size_t at = hash_context(context->parent, context->site, context->function);
+        size_t at = hash_context(context->parent, key_site(context), context->function);
         for (at &= tree->slot_count - 1; tree->slots[at]; at = (at + 1) & (tree->slot_count - 1))
             ;
         tree->slots[at] = context;
@@ -92,14 +98,26 @@ static struct context *fold_recursion(struct tree *tree, struct context *parent,
     return NULL;
 }
 
-struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_t site,
-                              struct code_function *function)
+/* The slot of the context with this key, or the free one where it would be. */
+static size_t find_slot(const struct tree *tree, const struct context *parent, uint32_t site,
+                        const struct code_function *function)
 {
     size_t at = hash_context(parent, site, function) & (tree->slot_count - 1);
 
-    for (struct context *child; (child = tree->slots[at]); at = (at + 1) & (tree->slot_count - 1))
-        if (child->parent == parent && child->site == site && child->function == function)
-            return child;
+    for (const struct context *child; (child = tree->slots[at]);
+         at = (at + 1) & (tree->slot_count - 1))
+        if (child->parent == parent && key_site(child) == site && child->function == function)
+            break;
+    return at;
+}
+
+static struct context *make_child(struct tree *tree, struct context *parent, uint32_t site,
+                                  struct code_function *function, uint32_t flags)
+{
+    size_t at = find_slot(tree, parent, flags & CONTEXT_ALL_SITES ? 0 : site, function);
+
+    if (tree->slots[at])
+        return tree->slots[at];
     if (tree->limit && tree->count >= tree->limit) {
         struct context *above = fold_recursion(tree, parent, function);
         if (above)
@@ -110,10 +128,87 @@ struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_
     child->site = site;
     child->function = function;
     child->code = function;
+    child->flags = flags;
     tree->slots[at] = child;
     if (4 * (uint64_t)tree->count > 3 * (uint64_t)tree->slot_count)
         slots_grow(tree);
     return child;
+}
+
+static bool is_on_path(const struct context *context, const struct code_function *function)
+{
+    for (unsigned i = 0; context && i < TREE_RECURSION_LOOK; i++, context = context->parent)
+        if (context->function == function)
+            return true;
+    return false;
+}
+
+static size_t pair_slot(const struct tree *tree, uint64_t pair)
+{
+    size_t at = (pair * TREE_MIX >> 24) & (tree->site_pair_capacity - 1);
+
+    while (tree->site_pairs[at] && tree->site_pairs[at] != pair)
+        at = (at + 1) & (tree->site_pair_capacity - 1);
+    return at;
+}
+
+static void note_site(struct tree *tree, const struct context *context, uint32_t site)
+{
+    if (2 * tree->site_pair_count >= tree->site_pair_capacity) {
+        uint64_t *old = tree->site_pairs;
+        size_t old_capacity = tree->site_pair_capacity;
+        tree->site_pair_capacity = old_capacity ? 2 * old_capacity : 4096;
+        tree->site_pairs = platform_allocate(tree->site_pair_capacity * sizeof *old);
+        for (size_t i = 0; i < old_capacity; i++)
+            if (old[i])
+                tree->site_pairs[pair_slot(tree, old[i])] = old[i];
+        platform_release(old, old_capacity * sizeof *old);
+    }
+    uint64_t pair = context->key | site;
+    size_t at = pair_slot(tree, pair);
+    if (!tree->site_pairs[at]) {
+        tree->site_pairs[at] = pair;
+        tree->site_pair_count++;
+    }
+}
+
+struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_t site,
+                              struct code_function *function)
+{
+    /* Without a site, and in a module whose lines nobody can know, there is nothing to tell. */
+    bool by_site = tree->by_site && site && tree->sites[site].module->has_lines;
+
+    if (!site)
+        return make_child(tree, parent, 0, function, 0);
+    if (by_site) {
+        struct context *child = tree->slots[find_slot(tree, parent, site, function)];
+        if (child)
+            return child;
+        if (tree->count < TREE_SITED_CONTEXTS && !is_on_path(parent, function))
+            return make_child(tree, parent, site, function, 0);
+    }
+    struct context *child = make_child(tree, parent, site, function, CONTEXT_ALL_SITES);
+    if (by_site && child->site != site && child->parent == parent)
+        note_site(tree, child, site);
+    return child;
+}
+
+/* Which site of a context for all of them was used by the frame that is replaced, is not known. */
+struct context *tree_in_place_of(struct tree *tree, const struct context *context,
+                                 struct code_function *function)
+{
+    uint32_t flags = context->flags & CONTEXT_ALL_SITES;
+
+    return make_child(tree, context->parent, tree->by_site && flags ? 0 : context->site, function,
+                      flags);
+}
+
+struct context *tree_twin_of(struct tree *tree, struct context *parent, const struct context *like)
+{
+    struct context *twin = make_child(tree, parent, like->site, like->function, like->flags);
+
+    twin->code = like->code;
+    return twin;
 }
 
 /* ---- sites ---- */

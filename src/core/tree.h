@@ -4,6 +4,14 @@
  * A context is one call path: (parent, call site, function). Contexts are made when a path runs
  * for the first time and never go away, so their order of creation puts parents first.
  *
+ * Two calls from one context to one function are told apart by their sites only where that can
+ * show: the site says which inlined function made the call, so the module must have line
+ * information and the detail must be `line`. And only where it stays affordable: fib calls itself
+ * from two sites, and by sites each of its calls would be a path of its own. So a call to a
+ * function that is already on the path, and any call once there are TREE_SITED_CONTEXTS contexts,
+ * finds one context for all sites. Such a context knows all its sites (tree.site_pairs): after the
+ * run it hangs below what their inline chains have in common, which is the truth, if less of it.
+ *
  * Children are found in one hash table for the whole tree. In front of it stands a direct-mapped
  * cache, made so that an engine can look into it with a handful of inline instructions:
  *
@@ -24,6 +32,7 @@
 #include "core/code.h"
 
 enum context_flags {
+    CONTEXT_ALL_SITES = 2, /* for every site of the parent; `site` is the first that was seen */
     CONTEXT_TAIL = 1, /* reached by a tail call that --tail-calls=keep shows below its caller */
 };
 
@@ -68,18 +77,33 @@ struct tree {
     uint32_t site_count, site_capacity;
     uint32_t *site_slots;           /* hash of address */
     size_t site_slot_count;
+    uint64_t *site_pairs;           /* hash of context.key + site: further sites of a context */
+    size_t site_pair_count, site_pair_capacity;
+    bool by_site;                   /* do sites show at all? */
 };
+
+#define TREE_SITED_CONTEXTS 65536
+#define TREE_RECURSION_LOOK 64      /* how far up the path recursion is looked for */
 
 #define TREE_CHUNK 16384
 
-void tree_init(struct tree *tree, uint32_t limit);
+void tree_init(struct tree *tree, uint32_t limit, bool by_site);
 
 /* A new root; roots are not looked up. */
 struct context *tree_new_root(struct tree *tree, struct code_function *function);
 
-/* The child, made if it is new. */
+/* The child that a call from `site` enters, made if it is new. */
 struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_t site,
                               struct code_function *function);
+
+/* The context of `function` in the place of `context`: below the same parent, called from the
+ * same site, as far as that is known. A tail call. */
+struct context *tree_in_place_of(struct tree *tree, const struct context *context,
+                                 struct code_function *function);
+
+/* The child of `parent` that stands for the same call as `like`, which is in another plane. */
+struct context *tree_twin_of(struct tree *tree, struct context *parent,
+                             const struct context *like);
 
 static inline struct context *tree_context(const struct tree *tree, uint32_t number)
 {

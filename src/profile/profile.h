@@ -92,9 +92,12 @@ struct location {
     uint32_t count;
 };
 
+/* A call instruction. Where one context stands for the calls of several, the rows are chained;
+ * the first row's location is then what the inline chains of all have in common. */
 struct site {
     uint32_t module;
     uint32_t location; /* NONE: not symbolized */
+    uint32_t next;     /* site, an earlier row; NONE: the last, or the only one */
     uint64_t address;  /* of the call instruction */
 };
 

@@ -197,7 +197,7 @@ struct code_maps {
 struct reader {
     struct profile *profile;
     struct map modules; /* (path, build id) -> module */
-    struct map parts;   /* (name, label) -> part, see part_row */
+    struct map chains;  /* (site, next site) -> chained site */
     struct code_maps *code; /* of each module */
     size_t code_capacity;
     char **skips;
@@ -296,7 +296,8 @@ static uint32_t read_site(struct reader *reader, struct cursor *cursor, const ui
         return *place;
     *place = (uint32_t)profile->site_count;
     *array_push(profile->sites, profile->site_count, profile->site_capacity) =
-        (struct site){.module = modules[raw_module], .location = NONE, .address = address};
+        (struct site){
+            .module = modules[raw_module], .location = NONE, .next = NONE, .address = address};
     return (uint32_t)profile->site_count - 1;
 }
 
@@ -451,6 +452,65 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
     }
 }
 
+/* The row for a site that has others after it; the same chain is the same row. */
+static uint32_t chain_site(struct reader *reader, uint32_t site, uint32_t next)
+{
+    struct profile *profile = reader->profile;
+    uint32_t *place = map_place(&reader->chains, map_pair(site, next));
+
+    if (*place == MAP_ABSENT) {
+        *place = (uint32_t)profile->site_count;
+        struct site row = profile->sites[site];
+        row.next = next;
+        *array_push(profile->sites, profile->site_count, profile->site_capacity) = row;
+    }
+    return *place;
+}
+
+struct site_pair {
+    uint32_t context, site;
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct site_pair *one = a, *other = b;
+
+    if (one->context != other->context)
+        return one->context < other->context ? -1 : 1;
+    return one->site < other->site ? -1 : one->site > other->site;
+}
+
+/* Further sites of contexts that stand for several. Chained in the order of rows, so that equal
+ * sets are equal chains. */
+static void read_site_pairs(struct reader *reader, struct cursor *cursor,
+                            const struct raw_rows *rows)
+{
+    struct profile *profile = reader->profile;
+    uint64_t count = take_count(cursor, 16);
+    struct site_pair *pairs = memory_allocate(2 * count * sizeof *pairs);
+    uint64_t used = 0;
+
+    for (uint64_t i = 0; i < count && !cursor->damaged; i++) {
+        uint32_t context = take_row(cursor, rows->context_count);
+        uint32_t site = take_row(cursor, rows->site_count);
+        if (cursor->damaged)
+            break;
+        context += (uint32_t)rows->first_context;
+        uint32_t first = profile->contexts[context].site;
+        pairs[used++] = (struct site_pair){.context = context, .site = rows->sites[site]};
+        if (first != NONE) {
+            pairs[used++] = (struct site_pair){.context = context, .site = first};
+            profile->contexts[context].site = NONE;
+        }
+    }
+    qsort(pairs, used, sizeof *pairs, compare_pairs);
+    for (uint64_t i = 0; i < used; i++) {
+        uint32_t *site = &profile->contexts[pairs[i].context].site;
+        *site = *site == NONE ? pairs[i].site : chain_site(reader, pairs[i].site, *site);
+    }
+    free(pairs);
+}
+
 static void read_counts(struct reader *reader, struct cursor *cursor, const struct raw_rows *rows)
 {
     struct profile *profile = reader->profile;
@@ -504,6 +564,7 @@ static bool read_tables(struct reader *reader, struct raw_file *raw)
     rows.parts = read_parts(reader, cursor, &rows.part_count);
     rows.thread_count = read_threads(reader, raw);
     read_contexts(reader, cursor, &rows);
+    read_site_pairs(reader, cursor, &rows);
     rows.blocks = read_rows(reader, cursor, 32, read_block, rows.modules, rows.module_count,
                             &rows.block_count);
     read_counts(reader, cursor, &rows);
@@ -622,7 +683,7 @@ static void reader_free(struct reader *reader)
     }
     free(reader->code);
     map_free(&reader->modules);
-    map_free(&reader->parts);
+    map_free(&reader->chains);
 }
 
 int raw_read_run(const char *folder, struct raw_run *run, struct error *error)

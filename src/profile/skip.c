@@ -139,7 +139,7 @@ static uint32_t site_at(struct skipper *skipper, uint32_t site, uint32_t locatio
 
     if (*place != MAP_ABSENT)
         return *place;
-    struct site row = {.location = location};
+    struct site row = {.location = location, .next = NONE};
     if (site != NONE) {
         row = profile->sites[site];
         row.location = location;

@@ -62,6 +62,7 @@ static const struct column location_frame_columns[] = {
 static const struct column site_columns[] = {
     FIELD(struct site, module, CODING_PLAIN, TABLE_MODULES),
     FIELD(struct site, location, CODING_OPTIONAL, TABLE_LOCATIONS),
+    FIELD(struct site, next, CODING_BACK, TABLE_SITES),
     FIELD(struct site, address, CODING_DELTA, 0),
 };
 

@@ -454,11 +454,44 @@ static void symbolize_module(struct profile *profile, uint32_t module,
     pair_map_free(&work.location_of);
 }
 
+/* How many frames, from the outermost, two locations have in common. */
+static uint32_t common_frames(const struct profile *profile, uint32_t one, uint32_t other)
+{
+    const struct location *a = &profile->locations[one], *b = &profile->locations[other];
+    uint32_t count = 0;
+
+    while (count < a->count && count < b->count &&
+           profile->location_frames[a->first + count].function ==
+               profile->location_frames[b->first + count].function)
+        count++;
+    return count;
+}
+
+/* A context that was called from several sites hangs where all of them are. Rows of a chain come
+ * after the rows they go on to, so one pass in order has everything it needs. */
+static void join_chained_sites(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->site_count; i++) {
+        struct site *site = &profile->sites[i];
+        if (site->next == NONE || site->location == NONE)
+            continue;
+        uint32_t others = profile->sites[site->next].location;
+        uint32_t common = others == NONE ? 0 : common_frames(profile, site->location, others);
+        struct location *own = &profile->locations[site->location];
+        if (common == own->count)
+            continue;
+        *array_push(profile->locations, profile->location_count, profile->location_capacity) =
+            (struct location){.first = profile->locations[site->location].first, .count = common};
+        profile->sites[i].location = (uint32_t)profile->location_count - 1;
+    }
+}
+
 void profile_symbolize(struct profile *profile, const struct symbols_options *options)
 {
     for (size_t i = 0; i < profile->module_count; i++)
         if (profile->modules[i].kind == MODULE_FILE && profile->modules[i].symbols != SYMBOLS_DEBUG)
             symbolize_module(profile, (uint32_t)i, options);
+    join_chained_sites(profile);
     name_the_rest(profile);
     profile->meta.symbolized = 1;
 }

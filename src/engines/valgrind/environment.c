@@ -11,12 +11,33 @@
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcproc.h"
 
+/* Of Valgrind's core, though not in its public headers. */
 extern HChar **VG_(client_envp);
+extern UWord *VG_(client_auxv);
 
+enum { AUXV_END = 0, AUXV_RANDOM = 25 };
+
+/* The environment ends with a NULL, right after which the program looks for its auxiliary vector:
+ * all that follows the entry moves down by a word. */
 static void remove_entry(HChar **entry)
 {
-    for (; *entry; entry++)
-        entry[0] = entry[1];
+    UWord *at = (UWord *)entry;
+    UWord *auxv = VG_(client_auxv);
+
+    while (auxv[0] != AUXV_END)
+        auxv += 2;
+    for (; at < auxv + 1; at++)
+        at[0] = at[1];
+    VG_(client_auxv)--;
+}
+
+/* Sixteen bytes from which libc makes its canary and programs their hash seeds. */
+static void fix_randomness(void)
+{
+    for (UWord *auxv = VG_(client_auxv); auxv[0] != AUXV_END; auxv += 2)
+        if (auxv[0] == AUXV_RANDOM)
+            for (UInt i = 0; i < 16; i++)
+                ((UChar *)auxv[1])[i] = 0x10 + i;
 }
 
 /* The list without Valgrind's libraries, in place; the result is never longer. */
@@ -56,4 +77,6 @@ void environment_restore(void)
         else
             entry++;
     }
+    if (options.repeatable)
+        fix_randomness();
 }

@@ -1,0 +1,27 @@
+/*
+ * record.h: the stages of `trueflame record`, one file each.
+ */
+#ifndef TRUEFLAME_RECORD_H
+#define TRUEFLAME_RECORD_H
+
+#include "engines/engine.h"
+
+/* record_options.c: the command line. Returns OK, or an exit status to leave with; `--help` was
+ * answered if that is 0 and *done is set. */
+int record_parse(int argc, char **argv, struct record_options *options,
+                 const struct engine **engine, bool *done);
+
+/* record_run.c: runs the program to its end; on the way a live line and checkpoints. Returns the
+ * status that wait gave. */
+int record_run(const struct record_options *options, const struct engine *engine,
+               const char *run_folder);
+
+/* record_write.c: raw files to a named profile. `ended` is false for a checkpoint; wait_status
+ * is that of the first process. */
+int record_write(const struct record_options *options, const char *run_folder, bool ended,
+                 int wait_status, struct error *error);
+
+/* 0 to 255, 128+N for signal N. */
+int record_exit_status(int wait_status);
+
+#endif

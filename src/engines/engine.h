@@ -1,0 +1,65 @@
+/*
+ * engine.h: an engine as `record` sees it.
+ *
+ * `record` forks; the child calls execute, which runs the program under the engine and never
+ * returns. What the engine leaves are raw files (core/raw.h) in the run folder, one for each
+ * program that each process was; `record` reads them when the child has ended, and in between
+ * whenever a checkpoint has rewritten one.
+ */
+#ifndef TRUEFLAME_ENGINE_H
+#define TRUEFLAME_ENGINE_H
+
+#include "common/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum guest_abi { ABI_AUTO, ABI_LINUX, ABI_LAMBDA };
+enum python_watch { WATCH_AUTO, WATCH_OFF, WATCH_TRAMPOLINE };
+
+struct record_options {
+    char *const *command;      /* the program and its arguments, NULL-terminated */
+    const char *program;       /* where the program was found */
+    const char *output;        /* the profile to write */
+    bool start_off;
+    bool line_detail;
+    bool keep_tail_calls;
+    bool follow_children;
+    bool raw;
+    bool repeatable;
+    bool quiet;
+    bool progress;             /* keep a status file up to date */
+    uint64_t budget;           /* instructions, 0: none */
+    uint64_t checkpoint;       /* instructions, 0: never */
+    uint64_t max_contexts;     /* 0: no limit */
+    const char **skip_objects; /* patterns */
+    size_t skip_object_count;
+    const char **skip_functions;
+    size_t skip_function_count;
+    /* riscv */
+    const char *input;         /* file with the guest's private input, NULL for none */
+    const char *output_file;   /* where its public output goes, NULL for nowhere */
+    enum guest_abi abi;
+    enum python_watch python;
+};
+
+struct engine {
+    const char *name;
+    /* NULL if the engine can run this program, else one sentence why not. */
+    const char *(*refuses)(const struct record_options *options);
+    void (*execute)(const struct record_options *options, const char *run_folder)
+        __attribute__((noreturn));
+};
+
+extern const struct engine valgrind_engine;
+
+/* The exit status of a child that could not even start the program. `record` then looks for a
+ * file `error` in the run folder, with the sentence to print. */
+#define ENGINE_FAILED 125
+_Noreturn void engine_fail(const char *run_folder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A status file: what a running engine has done so far, for the line on the terminal. Two 64-bit
+ * words, instructions and contexts, in run_folder/status.PID. */
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * start.c: runs a program under the Valgrind tool.
+ *
+ * Valgrind looks for its tools in one folder. Ours is a folder inside the run folder with nothing
+ * but a link to the tool, so that neither the build folder nor Valgrind's own need be touched.
+ */
+#include "common/memory.h"
+#include "engines/engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOOL "trueflame-amd64-linux"
+
+/* Beside the program in the build folder, or where `make install` put it. */
+static char *find_tool(void)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (length > 0) {
+        self[length] = '\0';
+        *strrchr(self, '/') = '\0';
+        char *beside = memory_format("%s/src/engines/valgrind/" TOOL, self);
+        if (!access(beside, X_OK))
+            return beside;
+        free(beside);
+        char *installed = memory_format("%s/../libexec/trueflame/" TOOL, self);
+        if (!access(installed, X_OK))
+            return installed;
+        free(installed);
+    }
+    return memory_duplicate_string(ENGINE_FOLDER "/" TOOL);
+}
+
+static const char *valgrind_refuses(const struct record_options *options)
+{
+    struct stat status;
+
+    if (access(VALGRIND_PROGRAM, X_OK))
+        return "valgrind is not installed";
+    if (!stat(options->program, &status) && status.st_mode & (S_ISUID | S_ISGID) && getuid())
+        return "the program is set-uid, and would lose its rights";
+    return NULL;
+}
+
+/* Valgrind gives the main thread at most 16 MB of stack unless told; a program that was given
+ * more must have it here too. */
+static uint64_t main_stack_bytes(void)
+{
+    const uint64_t most = (uint64_t)1 << 32;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur <= 8u << 20)
+        return 0;
+    return limit.rlim_cur > most ? most : limit.rlim_cur;
+}
+
+struct arguments {
+    char **items;
+    size_t count, capacity;
+};
+
+static void add(struct arguments *arguments, char *text)
+{
+    *array_push(arguments->items, arguments->count, arguments->capacity) = text;
+}
+
+static void add_options(struct arguments *arguments, const struct record_options *options,
+                        const char *run_folder)
+{
+    add(arguments, "valgrind");
+    add(arguments, "--tool=trueflame");
+    add(arguments, "-q");
+    /* Chasing lets VEX count an instruction it then does not run. */
+    add(arguments, "--vex-guest-chase=no");
+    add(arguments, "--vgdb=no");
+    add(arguments, "--fair-sched=try");
+    add(arguments, "--max-threads=4096");
+    add(arguments, options->follow_children ? "--trace-children=yes" : "--trace-children=no");
+    add(arguments, memory_format("--run-folder=%s", run_folder));
+    add(arguments, options->line_detail ? "--line-detail=yes" : "--line-detail=no");
+    add(arguments, options->keep_tail_calls ? "--keep-tail-calls=yes" : "--keep-tail-calls=no");
+    add(arguments, options->start_off ? "--start-off=yes" : "--start-off=no");
+    add(arguments, options->repeatable ? "--repeatable=yes" : "--repeatable=no");
+    add(arguments, options->progress ? "--progress=yes" : "--progress=no");
+    add(arguments, memory_format("--budget=%" PRIu64, options->budget));
+    add(arguments, memory_format("--checkpoint=%" PRIu64, options->checkpoint));
+    add(arguments, memory_format("--max-contexts=%" PRIu64, options->max_contexts));
+    if (main_stack_bytes())
+        add(arguments, memory_format("--main-stacksize=%" PRIu64, main_stack_bytes()));
+    add(arguments, "--");
+}
+
+_Noreturn static void valgrind_execute(const struct record_options *options, const char *run_folder)
+{
+    struct arguments arguments = {0};
+    char *tools = memory_format("%s/tools", run_folder);
+    char *link = memory_format("%s/" TOOL, tools);
+
+    if (mkdir(tools, 0700) || symlink(find_tool(), link))
+        engine_fail(run_folder, "%s: %s", tools, strerror(errno));
+    setenv("VALGRIND_LIB", tools, 1);
+    unsetenv("VALGRIND_OPTS");
+    personality(ADDR_NO_RANDOMIZE);
+    add_options(&arguments, options, run_folder);
+    for (char *const *argument = options->command; *argument; argument++)
+        add(&arguments, *argument);
+    add(&arguments, NULL);
+    execv(VALGRIND_PROGRAM, arguments.items);
+    engine_fail(run_folder, "%s: %s", VALGRIND_PROGRAM, strerror(errno));
+}
+
+const struct engine valgrind_engine = {
+    .name = "valgrind",
+    .refuses = valgrind_refuses,
+    .execute = valgrind_execute,
+};
