@@ -7,6 +7,7 @@
  * program's vector registers, its fs and its heap are never touched; what it needs of its own it
  * finds through gs. Statically linked at an address of its own (layout.h).
  */
+#include "core/text.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/exec.h"
@@ -49,11 +50,21 @@ static const char *option_value(const char *argument, const char *name)
     return string_starts(argument, name) ? argument + strlen(name) : NULL;
 }
 
+static uint64_t parse_number(const char *text)
+{
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        number = number * 10 + (*text - '0');
+    return number;
+}
+
 static void parse_option(const char *argument)
 {
     const char *value;
     if ((value = option_value(argument, "--run-folder=")))
-        options.run_folder = value;
+        options.run_folder = text_keep(value); /* the stack it is on becomes the program's */
+    else if ((value = option_value(argument, "--max-contexts=")))
+        options.max_contexts = parse_number(value);
     else if (!strcmp(argument, "--print-total"))
         options.print_total = true;
     else if (!strcmp(argument, "--detail=line"))
