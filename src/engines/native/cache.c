@@ -1,12 +1,16 @@
 /* cache.c: see cache.h. */
 #include "engines/native/cache.h"
+#include "engines/native/fast.h"
 #include "engines/native/layout.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
+#include "engines/native/translation.h"
 #include <sys/mman.h>
 
 #define FIRST_SLOTS 16384
 #define CODE_GRAIN  64
+#define COLD_START  (CACHE_SIZE / 8 * 5)
+#define ROOM        65536 /* more than the largest block and all that goes with it */
 
 struct cache cache;
 
@@ -25,8 +29,9 @@ static void map_cache(void)
     sys(madvise, CACHE_WRITE, CACHE_SIZE, MADV_DONTFORK);
     sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
     sys(close, file);
-    cache.hot = CODE_GRAIN;
-    cache.cold = CACHE_SIZE;
+    cache.hot = CACHE_JUMPS_BYTES;
+    cache.cold = COLD_START;
+    cache.stubs = CACHE_SIZE;
     cache.exit_count = cache.block_count = 1;
 }
 
@@ -147,9 +152,9 @@ struct block *cache_find_code(uint64_t address)
     return NULL;
 }
 
-bool cache_has_room(uint32_t hot_bytes, uint32_t cold_bytes)
+bool cache_has_room(void)
 {
-    return cache.hot + hot_bytes + cold_bytes <= cache.cold;
+    return cache.hot + ROOM < COLD_START && cache.cold + ROOM < cache.stubs;
 }
 
 static void patch(uint32_t offset, uint64_t to)
@@ -158,14 +163,29 @@ static void patch(uint32_t offset, uint64_t to)
     __atomic_store_n((uint32_t *)cache_writable(offset), distance, __ATOMIC_RELEASE);
 }
 
-void cache_link(struct exit *exit, struct block *to)
+void cache_link(struct exit *exit, struct block *to, uint64_t code)
 {
     if (!exit->patch || exit->linked || (cache.blocks[exit->block].flags & BLOCK_DEAD))
         return;
     exit->linked = 1;
     exit->next_incoming = to->incoming;
     to->incoming = exit - cache.exits;
-    patch(exit->patch, CACHE_START + to->code);
+    patch(exit->patch, code);
+}
+
+/* Whoever still comes here by an old address is sent to look for the pc anew. */
+static void close_entry(struct block *block)
+{
+    uint32_t id = cache_add_exit();
+    cache.exits[id] = (struct exit){
+        .kind = EXIT_JUMP, .target = block->pc, .block = block - cache.blocks};
+    cache.stubs -= STUB_BYTES;
+    struct emitter stub = {cache_writable(cache.stubs), CACHE_START + cache.stubs};
+    emit_stub(&stub, id);
+    uint32_t distance = cache.stubs - (block->code + 5);
+    uint64_t first = *(uint64_t *)cache_writable(block->code);
+    first = (first & ~0xfffffffffful) | 0xe9 | (uint64_t)distance << 8;
+    __atomic_store_n((uint64_t *)cache_writable(block->code), first, __ATOMIC_RELEASE);
 }
 
 static void unlink_block(struct block *block)
@@ -178,14 +198,20 @@ static void unlink_block(struct block *block)
     }
     block->incoming = 0;
     block->flags |= BLOCK_DEAD;
+    close_entry(block);
 }
 
 void cache_invalidate(uint64_t start, uint64_t end)
 {
+    bool any = false;
     for (uint32_t number = 1; number < cache.block_count; number++) {
         struct block *block = &cache.blocks[number];
         bool overlaps = block->pc < end && block->pc + block->source_size > start;
-        if (overlaps && !(block->flags & BLOCK_DEAD))
-            unlink_block(block);
+        if (!overlaps || (block->flags & BLOCK_DEAD))
+            continue;
+        unlink_block(block);
+        any = true;
     }
+    if (any)
+        fast_forget_landings(start, end);
 }

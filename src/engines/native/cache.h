@@ -1,8 +1,10 @@
 /*
  * cache.h: the code cache: translated blocks, the exits out of them, and how to find both.
  *
+ *   jumps     one word for each of 65536 indirect jump targets (fast.c)
  *   hot   ->  blocks, one after the other            the program's instructions
- *   cold  <-  from the other end: exit stubs         taken once, then linked past
+ *   cold  ->  what sequences of fast.c do rarely, entries of blocks for indirect branches
+ *   stubs <-  from the end: exits that are taken once, then linked past
  *
  * The memory is one file mapped twice: executable at CACHE_START, writable at CACHE_WRITE; no
  * mapping is both. A block stays where it is until the whole cache is thrown away.
@@ -41,6 +43,7 @@ struct block {
     struct mark *marks; /* sorted by offset */
     uint32_t incoming;  /* first exit that is linked to this block, 0: none */
     struct code_function *function; /* NULL: a PLT or anonymous code */
+    uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
 };
 
 enum block_flags { BLOCK_DEAD = 1, BLOCK_PLT = 2 };
@@ -52,6 +55,9 @@ enum exit_kind {
     EXIT_CALL,          /* to `target`, return address pushed */
     EXIT_CALL_INDIRECT, /* to thread.target, return address pushed */
     EXIT_RETURN,        /* to thread.target, return address popped */
+    EXIT_ENTER,         /* to `target`: a call was made, the context is right */
+    EXIT_LANDED,        /* to thread.target: a return was made, the context is right */
+    EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_SYSCALL,
     EXIT_ILLEGAL,       /* no instruction of ours at `target` */
     EXIT_UNMAPPED,      /* nothing executable at `target` */
@@ -68,6 +74,7 @@ struct exit {
     uint8_t kind;      /* enum exit_kind */
     uint8_t length;    /* bytes of the branch instruction */
     uint8_t linked;
+    uint32_t landing;  /* calls: cache address where their returns go on */
     uint16_t pops;     /* EXIT_RETURN: bytes the instruction drops besides the address */
     uint32_t site;     /* calls: the core's number, 0 until it is asked for */
     const char *refusal;
@@ -75,7 +82,7 @@ struct exit {
 
 struct cache {
     struct lock lock;       /* held while blocks are made, linked or removed, and in the core */
-    uint32_t hot, cold;     /* the free space is [hot, cold) */
+    uint32_t hot, cold, stubs; /* offsets where each goes on */
     struct exit *exits;     /* row 0 is unused */
     uint32_t exit_count, exit_capacity;
     struct block *blocks;   /* row 0 is unused */
@@ -98,14 +105,17 @@ struct block *cache_find(uint64_t pc);
 /* The block whose code holds cache address `address`, or NULL. */
 struct block *cache_find_code(uint64_t address);
 
-/* Room for `size` bytes of code; makes room by throwing everything away if need be. */
-bool cache_has_room(uint32_t hot_bytes, uint32_t cold_bytes);
+#define CACHE_JUMPS_BYTES (65536u * 8)
+
+/* Is there room for the largest block? */
+bool cache_has_room(void);
 
 struct block *cache_add_block(uint64_t pc);
 void cache_publish(struct block *block); /* its code is complete: it may be found */
 uint32_t cache_add_exit(void);
 
-void cache_link(struct exit *exit, struct block *to);
+/* The branch of `exit` goes to cache address `code`, an entry of `to`, from now on. */
+void cache_link(struct exit *exit, struct block *to, uint64_t code);
 
 /* Blocks with source bytes in [start, end) are gone. */
 void cache_invalidate(uint64_t start, uint64_t end);

@@ -7,6 +7,7 @@
  * that was entered). A branch between two blocks of one function is linked for good; any other
  * comes here and is shown to the core.
  */
+#include "engines/native/fast.h"
 #include "engines/native/record.h"
 #include "engines/native/signals.h"
 #include "engines/native/syscalls.h"
@@ -37,11 +38,20 @@ static struct block *enter_block(struct native_thread *thread)
     if (belongs(thread, block))
         return block;
     record_settle(thread);
+    struct context *before = thread->hot.current;
+    const struct stack_entry *top = thread->hot.top;
+    bool plain = !thread->hot.pending_site;
     core_mismatch(&core, thread->thread, thread->pc, stack_pointer(thread));
-    return translate_block(thread->pc); /* the core may have found a function to begin here */
+    block = translate_block(thread->pc); /* the core may have found a function to begin here */
+    uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
+    if (plain && thread->hot.top == top) /* no frame was left: it will be so again */
+        *fast_call_slot(thread, before, number) =
+            (struct child_slot){.key = before->key + number, .child = thread->hot.current};
+    return block;
 }
 
-static bool may_link(const struct block *from, const struct block *to)
+/* Within a function, or from a caller into a PLT: the context stays. */
+static bool context_stays(const struct block *from, const struct block *to)
 {
     if (to->flags & BLOCK_PLT)
         return true;
@@ -53,20 +63,37 @@ static struct block *take_jump(struct native_thread *thread, uint32_t id)
     thread->pc = cache.exits[id].target;
     struct block *to = enter_block(thread);
     struct exit *exit = &cache.exits[id];
-    if (may_link(&cache.blocks[exit->block], to))
-        cache_link(exit, to);
+    const struct block *from = &cache.blocks[exit->block];
+    if (context_stays(from, to))
+        cache_link(exit, to, CACHE_START + to->code);
+    else if (!(from->flags & BLOCK_PLT))
+        cache_link(exit, to, fast_transition_entry(to));
     return to;
 }
 
-static struct block *take_indirect_jump(struct native_thread *thread)
+static struct block *take_enter(struct native_thread *thread, uint32_t id)
+{
+    thread->pc = cache.exits[id].target;
+    struct block *to = translate_block(thread->pc);
+    if (!belongs(thread, to))
+        return enter_block(thread);
+    cache_link(&cache.exits[id], to, CACHE_START + to->code);
+    return to;
+}
+
+static struct block *take_indirect_jump(struct native_thread *thread, uint32_t id)
 {
     uint64_t sp = stack_pointer(thread);
+    bool from_plt = cache.blocks[cache.exits[id].block].flags & BLOCK_PLT;
     thread->pc = thread->target;
     if (thread->hot.top[-1].stack_pointer - 8 - sp > thread->hot.reach) {
         record_settle(thread);
         core_jump(&core, thread->thread, thread->pc, sp);
     }
-    return enter_block(thread);
+    struct block *to = enter_block(thread);
+    if (!from_plt && !(to->flags & BLOCK_PLT))
+        fast_remember_jump(to->pc, fast_jump_entry(to));
+    return to;
 }
 
 static uint32_t site_of(struct exit *exit)
@@ -76,17 +103,36 @@ static uint32_t site_of(struct exit *exit)
     return exit->site;
 }
 
+/* The next call from here to there stays in the cache. */
+static void remember_call(struct native_thread *thread, uint32_t id, struct context *caller,
+                          struct block *callee)
+{
+    const struct exit *exit = &cache.exits[id];
+    bool direct = exit->kind == EXIT_CALL;
+    struct child_slot slot = {.key = caller->key + exit->site, .child = thread->hot.current};
+    if (!direct) {
+        slot.target = callee->pc;
+        slot.code = fast_call_entry(callee);
+    }
+    *(direct ? fast_call_slot(thread, caller, exit->site)
+             : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
+}
+
 static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)
 {
     struct exit *exit = &cache.exits[id];
-    uint64_t return_address = exit->pc + exit->length;
     thread->pc = target;
-    if (target != return_address) { /* else: call next; pop */
-        record_settle(thread);
-        core_call(&core, thread->thread, site_of(exit), target, return_address,
-                  stack_pointer(thread) + 8);
-    }
-    return enter_block(thread);
+    record_settle(thread);
+    struct context *caller = thread->hot.current;
+    core_call(&core, thread->thread, site_of(exit), target, exit->pc + exit->length,
+              stack_pointer(thread) + 8);
+    thread->hot.top[-1].code = exit->landing;
+    struct context *callee = thread->hot.current;
+    bool plain = !thread->hot.pending_site;
+    struct block *to = enter_block(thread);
+    if (plain && thread->hot.current == callee)
+        remember_call(thread, id, caller, to);
+    return to;
 }
 
 static struct block *take_return(struct native_thread *thread, const struct exit *exit)
@@ -113,7 +159,10 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     struct exit *exit = &cache.exits[id];
     switch (exit->kind) {
     case EXIT_JUMP: return take_jump(thread, id);
-    case EXIT_JUMP_INDIRECT: return take_indirect_jump(thread);
+    case EXIT_JUMP_INDIRECT: return take_indirect_jump(thread, id);
+    case EXIT_ENTER: return take_enter(thread, id);
+    case EXIT_LANDED: thread->pc = thread->target; return enter_block(thread);
+    case EXIT_MISMATCH: thread->pc = exit->target; return enter_block(thread);
     case EXIT_CALL: return take_call(thread, id, exit->target);
     case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
     case EXIT_RETURN: return take_return(thread, exit);

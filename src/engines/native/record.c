@@ -125,7 +125,7 @@ void record_init(char **command)
 
 void record_forked(struct native_thread *thread)
 {
-    thread->settled = thread->instructions = 0;
+    thread->instructions = 0;
     core_forked(&core, thread->thread);
     process.parent_pid = process.pid;
     process.parent_image = process.image;
@@ -196,7 +196,10 @@ void record_finish(struct native_thread *thread, int exit_status)
     record_settle(thread);
     if (options.print_total) {
         char number[32];
-        text_from_number(number, thread->instructions);
+        uint64_t total = 0;
+        for (uint32_t i = 0; i < core.tree.count; i++)
+            total += tree_context(&core.tree, i)->self_instructions;
+        text_from_number(number, total);
         say("instructions: ", number, NULL);
     }
     if (options.run_folder)

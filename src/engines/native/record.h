@@ -23,8 +23,8 @@ void record_init(char **command);
 /* What ran since the last time belongs to the current context. Before anything changes that. */
 static inline void record_settle(struct native_thread *thread)
 {
-    thread->hot.current->self_instructions += thread->instructions - thread->settled;
-    thread->settled = thread->instructions;
+    thread->hot.current->self_instructions += thread->instructions;
+    thread->instructions = 0;
 }
 
 /* Executable memory [start, end) holds the file behind descriptor `file` from `offset` on. */

@@ -44,12 +44,15 @@ struct native_thread {
     uint64_t target;       /* of the indirect branch that left the cache */
     uint64_t stack_top;    /* of the engine's stack for this thread */
     void (*exit_entry)(void);
-    uint64_t instructions; /* executed so far */
+    uint64_t instructions; /* executed since they were last settled into a context */
     uint64_t pending;      /* number of the signal that is held, 0: none */
     uint64_t reserved[6];
     uint64_t spill[16];    /* the program's register N while the cache borrows it */
-    struct hot hot;        /* the core's view; `instructions` above is the running count */
-    uint64_t settled;      /* as much of `instructions` is in contexts already */
+    struct hot hot;        /* the core's view */
+    /* fast.c */
+    uint64_t saved_flags;  /* lahf and seto, while the cache borrows the flags */
+    struct child_slot *children;
+    struct child_slot *slot; /* the one in use */
     struct thread *thread; /* the core's */
     struct native_thread *next; /* all threads of the process */
     long tid;

@@ -15,6 +15,7 @@
 #include "engines/native/threads.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
+#include "engines/native/fast.h"
 #include "engines/native/gate.h"
 #include "engines/native/record.h"
 #include "engines/native/signals.h"
@@ -42,13 +43,19 @@ static struct native_thread *record_new(void)
 {
     for (struct native_thread *old = all; old; old = old->next)
         if (__atomic_load_n(&old->is_free, __ATOMIC_ACQUIRE)) {
-            uint64_t stack_top = old->stack_top, signal_stack = old->signal_stack;
-            struct native_thread *next = old->next;
-            *old = (struct native_thread){.next = next, .stack_top = stack_top, .signal_stack = signal_stack};
+            struct native_thread fresh = {
+                .next = old->next,
+                .stack_top = old->stack_top,
+                .signal_stack = old->signal_stack,
+                .children = old->children,
+            };
+            memset(fresh.children, 0, CHILD_SLOTS * sizeof *fresh.children);
+            *old = fresh;
             return old;
         }
     struct native_thread *thread = arena_allocate(sizeof *thread);
     thread->stack_top = (uint64_t)arena_allocate(ENGINE_STACK_BYTES) + ENGINE_STACK_BYTES;
+    thread->children = arena_allocate(CHILD_SLOTS * sizeof *thread->children);
     thread->next = all;
     all = thread;
     return thread;
@@ -181,6 +188,9 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         maker->tid = sys(gettid);
         threads_forget_others(maker);
         cache_restart();
+        fast_init();
+        fast_forget_landings(0, UINT64_MAX);
+        memset(maker->children, 0, CHILD_SLOTS * sizeof *maker->children);
         record_forked(maker);
         if (sp)
             maker->registers[REGISTER_RSP] = sp;

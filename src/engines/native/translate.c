@@ -12,42 +12,32 @@
  * at every instruction how far it is ahead.
  */
 #include "engines/native/translate.h"
-#include "engines/native/copy.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
-
-#define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
-#define BRANCHES_MAX     6
-#define MARKS_MAX        (INSTRUCTIONS_MAX * 6)
-#define HOT_BYTES_MAX    (INSTRUCTIONS_MAX * 64)
-#define STUB_BYTES       20
-
-struct translation {
-    struct emitter code;
-    uint64_t pc;
-    const uint8_t *source;
-    unsigned count;
-    unsigned source_size;
-    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED } end;
-    struct instruction instructions[INSTRUCTIONS_MAX];
-    uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
-    struct mark marks[MARKS_MAX];
-    unsigned mark_count;
-    int ahead;
-    uint32_t block; /* number */
-    unsigned pending_stubs[BRANCHES_MAX + 4];
-    unsigned pending_count;
-};
+#include "engines/native/translation.h"
+#include <sys/mman.h>
 
 /* One translation at a time: the cache's lock is held. */
 static struct translation translation;
 
-static bool ends_block(const struct instruction *instruction)
+/* What follows a call is part of the block if it is of the same function: not so behind calls
+ * that never return. */
+static bool goes_on_after_call(const struct translation *t, uint64_t next)
+{
+    struct code_place place = code_map_find(&core.code, next);
+    return !t->plt && !place.plt && place.function == t->function &&
+           (t->function || place.module->kind == CODE_ANONYMOUS);
+}
+
+static bool ends_block(const struct translation *t, const struct instruction *instruction,
+                       uint64_t next)
 {
     switch (instruction->class) {
     case CLASS_ORDINARY:
     case CLASS_JUMP_IF:
     case CLASS_LOOP: return false;
+    case CLASS_CALL:
+    case CLASS_CALL_INDIRECT: return !goes_on_after_call(t, next);
     default: return true;
     }
 }
@@ -78,14 +68,14 @@ static void decode_block(struct translation *t)
         at += instruction->length;
         if (is_branch(instruction))
             branches++;
-        if (ends_block(instruction))
+        if (ends_block(t, instruction, t->pc + at))
             t->end = END_BRANCH;
     }
     t->offsets[t->count] = at;
     t->source_size = at;
 }
 
-static void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
+void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
                      unsigned spilled, int ahead)
 {
     t->marks[t->mark_count++] = (struct mark){
@@ -98,7 +88,7 @@ static void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_off
 }
 
 /* All six flags are overwritten before any is read, from instruction `at` on. */
-static bool flags_dead(const struct translation *t, unsigned at)
+bool flags_dead(const struct translation *t, unsigned at)
 {
     unsigned dead = 0;
     for (unsigned i = at; i < t->count; i++) {
@@ -109,6 +99,35 @@ static bool flags_dead(const struct translation *t, unsigned at)
         if (dead == FLAGS_ALL)
             return true;
         if (is_branch(instruction))
+            return false;
+    }
+    return false;
+}
+
+/* Follows direct jumps, and branches that are not taken only if they come first of all: a branch
+ * reads flags. */
+bool flags_dead_at(uint64_t pc)
+{
+    struct mapping mapping;
+    unsigned dead = 0;
+    if (!maps_find(pc, &mapping) || !(mapping.flags & MAPPING_FILE) ||
+        (mapping.protection & PROT_WRITE))
+        return false; /* code that may change proves nothing */
+    for (unsigned looked = 0; looked < 16; looked++) {
+        struct instruction instruction;
+        uint64_t left = mapping.end - pc;
+        if (pc < mapping.start || pc >= mapping.end ||
+            !instruction_decode((const uint8_t *)pc, left < 15 ? left : 15, &instruction))
+            return false;
+        if (instruction.flags_read & ~dead)
+            return false;
+        dead |= instruction.flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        pc += instruction.length;
+        if (instruction.class == CLASS_JUMP || instruction.class == CLASS_CALL)
+            pc += instruction.immediate;
+        else if (is_branch(&instruction))
             return false;
     }
     return false;
@@ -132,7 +151,7 @@ static void emit_count(struct translation *t, unsigned instructions, bool flags_
     emit_unspill(e, REGISTER_RAX);
 }
 
-static uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
+uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
 {
     uint32_t id = cache_add_exit();
     struct exit *exit = &cache.exits[id];
@@ -147,7 +166,7 @@ static uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind k
     return id;
 }
 
-static void emit_stub(struct emitter *e, uint32_t id)
+void emit_stub(struct emitter *e, uint32_t id)
 {
     emit_bytes(e, "\x65\xc7\x04\x25", 4);
     emit_u32(e, THREAD_EXIT_ID);
@@ -156,19 +175,18 @@ static void emit_stub(struct emitter *e, uint32_t id)
     emit_u32(e, THREAD_EXIT_ENTRY);
 }
 
-/* A displacement here leads to a stub in the cold part until the exit is linked. */
-static void emit_linkable(struct translation *t, uint32_t id)
+void emit_linkable(struct emitter *e, uint32_t id)
 {
     struct exit *exit = &cache.exits[id];
-    cache.cold -= STUB_BYTES;
-    struct emitter stub = {cache_writable(cache.cold), CACHE_START + cache.cold};
+    cache.stubs -= STUB_BYTES;
+    struct emitter stub = {cache_writable(cache.stubs), CACHE_START + cache.stubs};
     emit_stub(&stub, id);
-    exit->stub = cache.cold;
-    exit->patch = t->code.address - CACHE_START;
-    emit_u32(&t->code, CACHE_START + exit->stub - (t->code.address + 4));
+    exit->stub = cache.stubs;
+    exit->patch = e->address - CACHE_START;
+    emit_u32(e, CACHE_START + exit->stub - (e->address + 4));
 }
 
-static uint64_t branch_target(const struct translation *t, unsigned index)
+uint64_t branch_target(const struct translation *t, unsigned index)
 {
     return t->pc + t->offsets[index + 1] + t->instructions[index].immediate;
 }
@@ -177,7 +195,7 @@ static void emit_jump_exit(struct translation *t, unsigned index, uint64_t targe
 {
     emit_align_patch(&t->code, 1);
     emit_byte(&t->code, 0xe9);
-    emit_linkable(t, new_exit(t, index, EXIT_JUMP, target));
+    emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, target));
 }
 
 static void emit_conditional(struct translation *t, unsigned index)
@@ -185,7 +203,7 @@ static void emit_conditional(struct translation *t, unsigned index)
     emit_align_patch(&t->code, 2);
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
-    emit_linkable(t, new_exit(t, index, EXIT_JUMP, branch_target(t, index)));
+    emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, branch_target(t, index)));
 }
 
 /* loop and jrcxz reach 127 bytes only:   loop taken;  jmp on;  taken: jmp rel32;  on: */
@@ -202,55 +220,6 @@ static void emit_loop(struct translation *t, unsigned index)
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_jump_exit(t, index, branch_target(t, index));
     on[1] = e->out - (on + 2);
-}
-
-static void emit_indirect_load(struct translation *t, unsigned index)
-{
-    struct emitter *e = &t->code;
-    struct copy copy;
-    unsigned here = t->offsets[index];
-    emit_spill(e, REGISTER_RCX);
-    copy_load_target(&t->instructions[index], t->source + here, t->pc + here, e->address, &copy);
-    add_mark(t, MARK_PROGRAM, here, 1 << REGISTER_RCX, t->ahead);
-    if (copy.scratch >= 0)
-        emit_constant(e, REGISTER_RCX, copy.operand);
-    copy_emit_body(e, &copy);
-    add_mark(t, MARK_PROGRAM, here, 1 << REGISTER_RCX, t->ahead);
-    emit_store(e, THREAD_TARGET, REGISTER_RCX);
-    emit_unspill(e, REGISTER_RCX);
-}
-
-static void emit_return(struct translation *t, unsigned index)
-{
-    struct emitter *e = &t->code;
-    const struct instruction *instruction = &t->instructions[index];
-    emit_spill(e, REGISTER_RCX);
-    add_mark(t, MARK_PROGRAM, t->offsets[index], 0, t->ahead);
-    emit_byte(e, 0x59); /* pop rcx */
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    if (instruction->immediate_size) {
-        emit_bytes(e, "\x48\x8d\xa4\x24", 4); /* lea rsp, [rsp + n] */
-        emit_u32(e, (uint16_t)instruction->immediate);
-    }
-    emit_store(e, THREAD_TARGET, REGISTER_RCX);
-    emit_unspill(e, REGISTER_RCX);
-    uint32_t id = new_exit(t, index, EXIT_RETURN, 0);
-    cache.exits[id].pops = instruction->immediate;
-    emit_stub(e, id);
-}
-
-static void emit_call(struct translation *t, unsigned index)
-{
-    bool direct = t->instructions[index].class == CLASS_CALL;
-    unsigned here = t->offsets[index];
-    if (!direct)
-        emit_indirect_load(t, index);
-    add_mark(t, MARK_PROGRAM, here, 0, t->ahead);
-    emit_push_constant(&t->code, t->pc + t->offsets[index + 1]);
-    t->marks[t->mark_count - 1].kind = MARK_PROGRAM;
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_stub(&t->code, new_exit(t, index, direct ? EXIT_CALL : EXIT_CALL_INDIRECT,
-                                 direct ? branch_target(t, index) : 0));
 }
 
 static void emit_ordinary(struct translation *t, unsigned index)
@@ -284,16 +253,18 @@ static void emit_ordinary(struct translation *t, unsigned index)
 static void emit_instruction(struct translation *t, unsigned index)
 {
     const struct instruction *instruction = &t->instructions[index];
-    uint64_t next = t->pc + t->offsets[index + 1];
+    uint64_t next = t->pc + t->offsets[index + 1], slot;
     switch (instruction->class) {
     case CLASS_ORDINARY: emit_ordinary(t, index); break;
-    case CLASS_JUMP: emit_jump_exit(t, index, branch_target(t, index)); break;
+    case CLASS_JUMP:
+        if (plt_stub(branch_target(t, index), &slot) && !t->plt)
+            emit_indirect_jump(t, index);
+        else
+            emit_jump_exit(t, index, branch_target(t, index));
+        break;
     case CLASS_JUMP_IF: emit_conditional(t, index); break;
     case CLASS_LOOP: emit_loop(t, index); break;
-    case CLASS_JUMP_INDIRECT:
-        emit_indirect_load(t, index);
-        emit_stub(&t->code, new_exit(t, index, EXIT_JUMP_INDIRECT, 0));
-        break;
+    case CLASS_JUMP_INDIRECT: emit_indirect_jump(t, index); break;
     case CLASS_CALL:
     case CLASS_CALL_INDIRECT: emit_call(t, index); break;
     case CLASS_RETURN: emit_return(t, index); break;
@@ -328,9 +299,13 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     bool dead = place < end;
     if (!dead)
         place = first;
+    const struct instruction *last = &t->instructions[end - 1];
     unsigned counted = end - first;
-    if (t->instructions[end - 1].class == CLASS_REFUSED)
+    uint64_t slot;
+    if (last->class == CLASS_REFUSED)
         counted--;
+    if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
+        counted += plt_stub(branch_target(t, end - 1), &slot);
     t->ahead = 0;
     for (unsigned i = first; i < end; i++) {
         if (i == place && counted) {
@@ -363,13 +338,16 @@ struct block *translate_block(uint64_t pc)
     struct block *block = cache_find(pc);
     if (block)
         return block;
-    if (!cache_has_room(HOT_BYTES_MAX, STUB_BYTES * (BRANCHES_MAX + 2)))
+    if (!cache_has_room())
         fail("the code cache is full", NULL);
     struct translation *t = &translation;
     t->pc = pc;
     t->source = (const uint8_t *)pc;
     t->count = t->mark_count = 0;
     t->source_size = 0;
+    struct code_place place = code_map_find(&core.code, pc);
+    t->function = place.function;
+    t->plt = place.plt;
     decode_block(t);
 
     block = cache_add_block(pc);
@@ -381,9 +359,8 @@ struct block *translate_block(uint64_t pc)
     block->code = cache.hot;
     block->code_size = t->code.address - CACHE_START - cache.hot;
     block->source_size = t->source_size;
-    struct code_place place = code_map_find(&core.code, pc);
-    block->function = place.function;
-    if (place.plt)
+    block->function = t->function;
+    if (t->plt)
         block->flags |= BLOCK_PLT;
     block->mark_count = t->mark_count;
     block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
