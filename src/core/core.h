@@ -34,10 +34,10 @@ struct stack_entry {
     uint64_t code;           /* the engine's own: where the return goes on in translated code */
 };
 
-/* A return address no program has: the entry stands for an interruption by a signal. */
-#define STACK_SIGNAL_MARK 2u
-/* Likewise, for the bottom of a stack. */
+/* Return addresses no program has. For the bottom of a stack: */
 #define STACK_BOTTOM_MARK 1u
+/* For an interruption by a signal; hot.pending_site of that moment is in the other bits. */
+#define STACK_SIGNAL_MARK ((uint64_t)1 << 63)
 
 /* What inline code touches; an engine has one for the running thread, or one per thread. */
 struct hot {

@@ -513,7 +513,8 @@ void core_signal_in(struct core *core, struct thread *thread, unsigned number, u
         load_stack(core, thread, stack);
         return;
     }
-    core_push(core, thread, STACK_SIGNAL_MARK, sp);
+    core_push(core, thread, STACK_SIGNAL_MARK | hot->pending_site, sp);
+    hot->pending_site = 0;
     hot->current = signal;
 }
 
@@ -523,8 +524,9 @@ void core_signal_out(struct core *core, struct thread *thread)
     struct stack *stack = thread->stack;
 
     for (struct stack_entry *entry = hot->top; entry-- > stack->base;)
-        if (entry->return_address == STACK_SIGNAL_MARK) {
+        if (entry->return_address & STACK_SIGNAL_MARK) {
             pop_to(core, thread, entry);
+            hot->pending_site = entry->return_address & ~STACK_SIGNAL_MARK;
             return;
         }
     if (!stack->for_signal)

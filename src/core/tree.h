@@ -36,7 +36,16 @@ enum context_flags {
     CONTEXT_TAIL = 1, /* reached by a tail call that --tail-calls=keep shows below its caller */
 };
 
-/* One cache line. The first four fields are what engines touch in inline code. */
+/* A child that inline code finds without a hash: a direct call's site has the slot with its number
+ * modulo CONTEXT_SLOTS, so that neighbours rarely share. `site` says whose it is at the moment. */
+struct context_slot {
+    uint64_t site;
+    struct context *child;
+};
+
+#define CONTEXT_SLOTS 4
+
+/* Two cache lines. The first four fields and the slots are what engines touch in inline code. */
 struct context {
     uint64_t key;               /* number << 32 */
     struct code_function *code; /* whose blocks run in this context: `function`, except that a
@@ -48,6 +57,7 @@ struct context {
     uint32_t site;              /* row of tree.sites, 0: none */
     uint32_t flags;             /* enum context_flags */
     uint64_t entry;             /* absolute address that was called to get here */
+    struct context_slot slots[CONTEXT_SLOTS]; /* a cache: may be empty */
 };
 
 /* A call instruction. Site 0 stands for none. Numbers are the engine's to bake into code. */

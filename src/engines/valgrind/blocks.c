@@ -5,6 +5,8 @@
 
 #include "core/platform.h"
 
+#include "pub_tool_transtab.h"
+
 #define BUCKETS 65536
 
 static struct block_info *buckets[BUCKETS];
@@ -28,15 +30,33 @@ struct block_info *block_info_at(Addr address)
     return info;
 }
 
-/* A function was discovered after some of its blocks had been translated. */
+/* Where functions were discovered after some of their blocks had been translated. Valgrind can
+ * discard translations only around system calls; until the next one the old blocks go on, which
+ * know a little less: a jump between the two functions passes for one inside. */
+static Addr stale_start, stale_end;
+
 void platform_function_found(uint64_t start, uint64_t end)
 {
+    Bool translated = False;
+
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (struct block_info *info = buckets[i]; info; info = info->next)
-            if (info->address >= start && info->address < end && info->function) {
-                info->function = code_map_find(&core.code, info->address).function;
+            if (info->address >= start && info->address < end) {
                 info->came_from = NULL;
+                translated |= info->instructions != 0;
             }
+    if (!translated)
+        return;
+    stale_start = stale_end && stale_start < start ? stale_start : start;
+    stale_end = stale_end > end ? stale_end : end;
+}
+
+void blocks_discard_stale(void)
+{
+    if (!stale_end)
+        return;
+    VG_(discard_translations_safely)(stale_start, stale_end - stale_start, "trueflame");
+    stale_end = 0;
 }
 
 uint32_t block_instructions_before(const struct block_info *info, Addr address)

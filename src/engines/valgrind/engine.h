@@ -56,12 +56,15 @@ struct block_info *block_info_at(Addr address);
 /* The block that was executing did not get beyond its first `done` instructions: takes back what
  * was counted for others. */
 void block_take_back(struct thread *thread, uint32_t done);
+/* To be called where Valgrind allows translations to be discarded. */
+void blocks_discard_stale(void);
 /* How many instructions of the executing block come before `address`. */
 uint32_t block_instructions_before(const struct block_info *info, Addr address);
 
 /* slow.c: called from inline code */
 VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp);
-VG_REGPARM(3) void slow_call(struct tree_cache_entry *entry, UWord site, UWord target);
+VG_REGPARM(2) void slow_call(UWord site, UWord target);
+VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(0) void slow_grow(void);
 VG_REGPARM(2) void slow_return(UWord target, UWord sp);

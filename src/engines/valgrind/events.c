@@ -73,6 +73,16 @@ static void leave_running(void)
     running = NULL;
 }
 
+/* Inline code finds `hot` in a shadow register; and the first block, in mid-function for all but
+ * the first thread, expects to be in its function's context. */
+static void begin_thread(ThreadId tid)
+{
+    struct hot *address = &hot;
+
+    VG_(set_shadow_regs_area)(tid, 1, 0, sizeof address, (const UChar *)&address);
+    core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
+}
+
 static void enter_thread(ThreadId tid)
 {
     if (!threads)
@@ -82,12 +92,15 @@ static void enter_thread(ThreadId tid)
 
     if (!thread || thread != running) {
         leave_running();
-        if (!thread)
+        Bool is_new = !thread;
+        if (is_new)
             thread = threads[tid] = core_thread_new(&core, VG_(get_SP)(tid));
         hot = thread->own;
         hot.instructions = instructions; /* of the process, not of the thread */
         thread->hot = &hot;
         running = thread;
+        if (is_new)
+            begin_thread(tid);
     }
     core_resume(&core, running);
 }
@@ -160,6 +173,8 @@ static void on_signal_return(ThreadId tid, Int number)
     (void)number;
     enter_thread(tid);
     core_signal_out(&core, running);
+    /* The handler may have changed where the program goes on. */
+    core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
 }
 
 /* ---- processes ---- */
@@ -204,6 +219,7 @@ static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt 
     (void)arguments;
     (void)count;
     (void)res;
+    blocks_discard_stale();
 }
 
 void events_register(void)

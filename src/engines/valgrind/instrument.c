@@ -3,16 +3,25 @@
  *
  * What a block does, in order, all inline unless a guard fails:
  *
- *   start   current->code == the block's function?            else slow_mismatch
+ *   start   of a function: current->code == this function?     else slow_mismatch
  *           remember the block, for faults in its middle
  *           count its instructions: current->self_instructions += n, or at line detail the
  *           counter of (current, block), found in a direct-mapped cache     else slow_count
- *   end     call      child from the tree's cache              else slow_call
+ *   end     call      child from a slot of current             else slow_call
+ *                     or, indirect, from the tree's cache      else slow_call_indirect
  *                     push {return address, sp, current}; current = child
  *           return    newest entry has this target and sp      else slow_return
  *                     current = its context; pop
- *           jump, indirect: sp is where the frame is           else slow_jump
- *           PLT stub  as a call, whose entry was pushed by the call into the stub
+ *           jump, direct: to this function nothing at all, to another slow_mismatch
+ *           jump, indirect: into this function, sp where the frame is       else slow_jump
+ *           PLT stub  as an indirect call, whose entry was pushed by the call into the stub
+ *
+ * Blocks in the middle of a function need no test at their start, because whoever goes there from
+ * another function sees to it: jumps at their source, returns by their entry. A function's first
+ * block has the test, because signal handlers and threads begin there.
+ *
+ * The running thread's `hot` is reached through a word of Valgrind's shadow registers, which is
+ * one load; as a constant, its address would be put together anew for each access.
  *
  * Counting at the start is exact because chasing is off: a block is left only at its end, or by a
  * fault, which events.c takes back. Two things count later: an instruction that repeats itself
@@ -273,10 +282,24 @@ static void make_plan(struct plan *plan, struct block_info *info, const IRSB *bl
 
 /* ---- the pieces of inline code ---- */
 
-static IRExpr *load_hot(const void *field)
+static IRExpr *hot_base;
+
+static IRExpr *hot_place(UInt offset)
 {
-    return load(address_of(field));
+    return offset ? op(Iop_Add64, hot_base, word(offset)) : hot_base;
 }
+
+static IRExpr *load_hot(UInt offset)
+{
+    return load(hot_place(offset));
+}
+
+static void store_hot(UInt offset, IRExpr *value)
+{
+    store(hot_place(offset), value);
+}
+
+#define HOT(field) offsetof(struct hot, field)
 
 static IRExpr *stack_pointer(const VexGuestLayout *layout)
 {
@@ -285,12 +308,11 @@ static IRExpr *stack_pointer(const VexGuestLayout *layout)
 
 static void emit_function_check(struct block_info *info, const VexGuestLayout *layout)
 {
-    IRExpr *current = load_hot(&hot.current);
-    IRExpr *code = load_field(current, offsetof(struct context, code));
+    IRExpr *code = load_field(load_hot(HOT(current)), offsetof(struct context, code));
     IRExpr *guard;
 
     if (info->function) {
-        guard = op(Iop_CmpNE64, code, load(address_of(&info->function)));
+        guard = op(Iop_CmpNE64, code, address_of(info->function));
     } else {
         IRExpr *flags = load_field(code, offsetof(struct code_function, flags));
         IRExpr *anonymous = op(Iop_And64, flags, word(CODE_FUNCTION_ANONYMOUS));
@@ -303,19 +325,17 @@ static void emit_function_check(struct block_info *info, const VexGuestLayout *l
 /* Adds `times` (a word: the constant 1, or a condition widened) to what `segment` has run. */
 static void emit_count(const struct block_info *info, const struct segment *segment, IRExpr *times)
 {
-    IRExpr *current = load_hot(&hot.current);
+    IRExpr *current = load_hot(HOT(current));
+    IRExpr *count = times->tag == Iex_Const ? word(segment->instructions)
+                                            : op(Iop_Mul64, times, word(segment->instructions));
 
     if (engine_counts_instructions()) {
-        IRExpr *count = op(Iop_Mul64, times, word(segment->instructions));
-        store(address_of(&hot.instructions),
-              op(Iop_Add64, load_hot(&hot.instructions), count));
+        IRExpr *place = hot_place(HOT(instructions));
+        store(place, op(Iop_Add64, load(place), count));
     }
     if (!core.options.line_detail) {
         IRExpr *place =
             op(Iop_Add64, current, word(offsetof(struct context, self_instructions)));
-        IRExpr *count = times->tag == Iex_Const
-                            ? word(segment->instructions)
-                            : op(Iop_Mul64, times, word(segment->instructions));
         store(place, op(Iop_Add64, load(place), count));
         return;
     }
@@ -328,45 +348,78 @@ static void emit_count(const struct block_info *info, const struct segment *segm
     store(place, op(Iop_Add64, load(place), times));
 }
 
-/* Pushes an entry for the return to `return_address`; current is still the caller. */
-static void emit_push(Addr return_address, IRExpr *sp_after_return)
+/* Is there no room for another entry? As a word, 0 or 1. */
+static IRExpr *stack_is_full(void)
 {
-    IRExpr *top = load_hot(&hot.top);
-    IRExpr *full = op(Iop_CmpEQ64, top, load_hot(&hot.limit));
-
-    call_if(full, 0, "slow_grow", slow_grow, mkIRExprVec_0());
-    top = load_hot(&hot.top);
-    store(top, word(return_address));
-    store(op(Iop_Add64, top, word(offsetof(struct stack_entry, stack_pointer))), sp_after_return);
-    store(op(Iop_Add64, top, word(offsetof(struct stack_entry, context))),
-          load_hot(&hot.current));
-    store(address_of(&hot.top), op(Iop_Add64, top, word(STACK_ENTRY_BYTES)));
+    return widen(op(Iop_CmpEQ64, load_hot(HOT(top)), load_hot(HOT(limit))));
 }
 
-static void enter_child(IRExpr *entry)
+/* Pushes an entry for the return to `return_address`; there is room, and current is the caller. */
+static void emit_push(Addr return_address, IRExpr *sp_after_return, IRExpr *current)
 {
-    IRExpr *child = load_field(entry, offsetof(struct tree_cache_entry, child));
+    IRExpr *top = load_hot(HOT(top));
+
+    store(top, word(return_address));
+    store(op(Iop_Add64, top, word(offsetof(struct stack_entry, stack_pointer))), sp_after_return);
+    store(op(Iop_Add64, top, word(offsetof(struct stack_entry, context))), current);
+    store_hot(HOT(top), op(Iop_Add64, top, word(STACK_ENTRY_BYTES)));
+}
+
+static void enter_child(IRExpr *child)
+{
     IRExpr *calls = op(Iop_Add64, child, word(offsetof(struct context, calls)));
 
     store(calls, op(Iop_Add64, load(calls), word(1)));
-    store(address_of(&hot.current), child);
+    store_hot(HOT(current), child);
 }
 
-/* Finds the child of (current, site, target) and makes it current. */
-static void emit_enter(IRExpr *site, IRExpr *target, const HChar *name, void *slow)
+/* The entry of the tree's cache for (current, site, target), right in any case once `slow` has
+ * been called if it was not. `also` is another reason to call it, a word, or NULL. */
+static IRExpr *emit_lookup(IRExpr *current, IRExpr *site, IRExpr *target, IRExpr *also,
+                           const HChar *name, void *slow)
 {
-    IRExpr *key =
-        op(Iop_Add64, load_field(load_hot(&hot.current), offsetof(struct context, key)), site);
+    IRExpr *key = op(Iop_Add64, load_field(current, offsetof(struct context, key)), site);
     IRExpr *entry =
         cache_entry(core.tree.cache, TREE_CACHE_BITS, op(Iop_Add64, key, target));
     IRExpr *child = load_field(entry, offsetof(struct tree_cache_entry, child));
     IRExpr *other_target =
         op(Iop_Xor64, load_field(child, offsetof(struct context, entry)), target);
-    IRExpr *other_key = op(Iop_Xor64, load(entry), key);
-    IRExpr *miss = op(Iop_CmpNE64, op(Iop_Or64, other_key, other_target), word(0));
+    IRExpr *differs = op(Iop_Or64, op(Iop_Xor64, load(entry), key), other_target);
 
-    call_if(miss, 3, name, slow, mkIRExprVec_3(entry, site, target));
-    enter_child(entry);
+    if (also)
+        differs = op(Iop_Or64, differs, also);
+    call_if(op(Iop_CmpNE64, differs, word(0)), 3, name, slow, mkIRExprVec_3(entry, site, target));
+    return entry;
+}
+
+static void emit_direct_call(UInt site, Addr target, Addr return_address, IRExpr *sp)
+{
+    IRExpr *current = load_hot(HOT(current));
+    UInt slot = offsetof(struct context, slots) + site % CONTEXT_SLOTS * sizeof(struct context_slot);
+    IRExpr *other = op(Iop_Xor64, load_field(current, slot), word(site));
+    IRExpr *miss = op(Iop_CmpNE64, op(Iop_Or64, other, stack_is_full()), word(0));
+
+    call_if(miss, 2, "slow_call", slow_call, mkIRExprVec_2(word(site), word(target)));
+    emit_push(return_address, sp, current);
+    enter_child(load_field(current, slot + offsetof(struct context_slot, child)));
+}
+
+static void emit_indirect_call(UInt site, IRExpr *target, Addr return_address, IRExpr *sp)
+{
+    IRExpr *current = load_hot(HOT(current));
+    IRExpr *entry = emit_lookup(current, word(site), target, stack_is_full(),
+                                "slow_call_indirect", slow_call_indirect);
+
+    emit_push(return_address, sp, current);
+    enter_child(load_field(entry, offsetof(struct tree_cache_entry, child)));
+}
+
+/* A call into a PLT: whom it enters is known at the stub's end. */
+static void emit_stub_call(UInt site, Addr return_address, IRExpr *sp)
+{
+    call_if(op(Iop_CmpNE64, stack_is_full(), word(0)), 0, "slow_grow", slow_grow, mkIRExprVec_0());
+    emit_push(return_address, sp, load_hot(HOT(current)));
+    store_hot(HOT(pending_site), word(site));
 }
 
 static void emit_call(const IRSB *block, const struct plan *plan, struct block_info *info,
@@ -379,46 +432,72 @@ static void emit_call(const IRSB *block, const struct plan *plan, struct block_i
         return;
     UInt site = tree_site(&core.tree, plan->last_address, info->module);
     IRExpr *sp = op(Iop_Add64, stack_pointer(layout), word(8));
-    emit_push(return_address, sp);
-    if (block->next->tag == Iex_Const &&
-        code_map_find(&core.code, block->next->Iex.Const.con->Ico.U64).plt)
-        store(address_of(&hot.pending_site), word(site));
+    if (block->next->tag != Iex_Const) {
+        emit_indirect_call(site, block->next, return_address, sp);
+        return;
+    }
+    Addr target = block->next->Iex.Const.con->Ico.U64;
+    if (code_map_find(&core.code, target).plt)
+        emit_stub_call(site, return_address, sp);
     else
-        emit_enter(word(site), block->next, "slow_call", slow_call);
+        emit_direct_call(site, target, return_address, sp);
 }
 
 static void emit_stub_jump(const IRSB *block)
 {
-    IRExpr *site = load_hot(&hot.pending_site);
+    IRExpr *site = load_hot(HOT(pending_site));
 
-    store(address_of(&hot.pending_site), word(0));
-    emit_enter(site, block->next, "slow_stub", slow_stub);
+    store_hot(HOT(pending_site), word(0));
+    IRExpr *entry = emit_lookup(load_hot(HOT(current)), site, block->next, NULL, "slow_stub",
+                                slow_stub);
+    enter_child(load_field(entry, offsetof(struct tree_cache_entry, child)));
 }
 
 static void emit_return(const IRSB *block, const VexGuestLayout *layout)
 {
     IRExpr *sp = stack_pointer(layout);
-    IRExpr *newest = op(Iop_Sub64, load_hot(&hot.top), word(STACK_ENTRY_BYTES));
+    IRExpr *newest = op(Iop_Sub64, load_hot(HOT(top)), word(STACK_ENTRY_BYTES));
     IRExpr *other_target = op(Iop_Xor64, load(newest), block->next);
     IRExpr *other_sp =
         op(Iop_Xor64, load_field(newest, offsetof(struct stack_entry, stack_pointer)), sp);
     IRExpr *miss = op(Iop_CmpNE64, op(Iop_Or64, other_target, other_sp), word(0));
 
     call_if(miss, 2, "slow_return", slow_return, mkIRExprVec_2(block->next, sp));
-    newest = op(Iop_Sub64, load_hot(&hot.top), word(STACK_ENTRY_BYTES));
-    store(address_of(&hot.current), load_field(newest, offsetof(struct stack_entry, context)));
-    store(address_of(&hot.top), newest);
+    newest = op(Iop_Sub64, load_hot(HOT(top)), word(STACK_ENTRY_BYTES));
+    store_hot(HOT(current), load_field(newest, offsetof(struct stack_entry, context)));
+    store_hot(HOT(top), newest);
 }
 
-static void emit_indirect_jump(const IRSB *block, const VexGuestLayout *layout)
+static void emit_indirect_jump(const IRSB *block, const struct block_info *info,
+                               const VexGuestLayout *layout)
 {
     IRExpr *sp = stack_pointer(layout);
-    IRExpr *newest = op(Iop_Sub64, load_hot(&hot.top), word(STACK_ENTRY_BYTES));
+    IRExpr *newest = op(Iop_Sub64, load_hot(HOT(top)), word(STACK_ENTRY_BYTES));
     IRExpr *bottom = load_field(newest, offsetof(struct stack_entry, stack_pointer));
     IRExpr *depth = op(Iop_Sub64, op(Iop_Sub64, bottom, word(8)), sp);
-    IRExpr *far = op(Iop_CmpLT64U, load_hot(&hot.reach), depth);
+    IRExpr *leaves = widen(op(Iop_CmpLT64U, load_hot(HOT(reach)), depth));
 
-    call_if(far, 2, "slow_jump", slow_jump, mkIRExprVec_2(block->next, sp));
+    if (info->function) {
+        Addr start = info->function->start + info->module->bias;
+        ULong size_bytes = info->function->end - info->function->start;
+        IRExpr *inside = op(Iop_Sub64, block->next, word(start));
+        leaves = op(Iop_Or64, leaves, widen(op(Iop_CmpLE64U, word(size_bytes), inside)));
+    }
+    call_if(op(Iop_CmpNE64, leaves, word(0)), 2, "slow_jump", slow_jump,
+            mkIRExprVec_2(block->next, sp));
+}
+
+/* A direct jump, or a fall-through, from `info` to `target`; taken if `guard` holds. */
+static void emit_direct_jump(const struct block_info *info, Addr target, IRExpr *guard,
+                             const VexGuestLayout *layout)
+{
+    struct code_place place = code_map_find(&core.code, target);
+
+    /* What happens in stubs is the caller's; anonymous code has its own test. */
+    if (place.plt || !place.function || place.function == info->function)
+        return;
+    call_if(guard, 2, "slow_mismatch", slow_mismatch,
+            mkIRExprVec_2(address_of(block_info_at(target)), stack_pointer(layout)));
 }
 
 static void emit_budget_check(IRExpr *before, UInt done)
@@ -434,9 +513,13 @@ static void emit_budget_check(IRExpr *before, UInt done)
 static void emit_start(struct block_info *info, const struct code_place *place,
                        const VexGuestLayout *layout)
 {
-    if (!place->plt)
+    Bool starts_function = place->function &&
+                           info->address - place->module->bias == place->function->start;
+
+    hot_base = assign(Ity_I64, IRExpr_Get(layout->total_sizeB, Ity_I64));
+    if (starts_function || (!place->plt && !place->function))
         emit_function_check(info, layout);
-    store(address_of(&hot.block), address_of(info));
+    store_hot(HOT(block), address_of(info));
 }
 
 /* Counts a repeating instruction where it is left for another address. */
@@ -448,11 +531,13 @@ static void emit_count_at_exit(const struct block_info *info, const struct segme
     emit_count(info, segment, widen(exit->Ist.Exit.guard));
 }
 
-static void emit_body(struct block_info *info, const struct plan *plan, const IRSB *block, Int at)
+static void emit_body(struct block_info *info, const struct code_place *place,
+                      const struct plan *plan, const IRSB *block, Int at,
+                      const VexGuestLayout *layout)
 {
     UInt next_segment = 0, done = 0;
     const struct segment *segment = NULL;
-    IRExpr *before = options.budget ? load_hot(&hot.instructions) : NULL;
+    IRExpr *before = options.budget ? load_hot(HOT(instructions)) : NULL;
 
     for (; at < block->stmts_used; at++) {
         IRStmt *statement = block->stmts[at];
@@ -471,6 +556,9 @@ static void emit_body(struct block_info *info, const struct plan *plan, const IR
         }
         if (statement->tag == Ist_Exit && segment && segment->repeats)
             emit_count_at_exit(info, segment, statement);
+        if (statement->tag == Ist_Exit && statement->Ist.Exit.jk == Ijk_Boring && !place->plt)
+            emit_direct_jump(info, statement->Ist.Exit.dst->Ico.U64, statement->Ist.Exit.guard,
+                             layout);
         add(statement);
     }
     if (segment && segment->repeats && !next_is(block, segment->address))
@@ -488,12 +576,13 @@ static void emit_end(struct block_info *info, const struct code_place *place,
         emit_return(block, layout);
         break;
     case Ijk_Boring:
-        if (block->next->tag == Iex_Const)
-            break;
-        if (place->plt)
+        if (block->next->tag == Iex_Const && !place->plt)
+            emit_direct_jump(info, block->next->Iex.Const.con->Ico.U64,
+                             IRExpr_Const(IRConst_U1(True)), layout);
+        else if (block->next->tag != Iex_Const && place->plt)
             emit_stub_jump(block);
-        else
-            emit_indirect_jump(block, layout);
+        else if (block->next->tag != Iex_Const)
+            emit_indirect_jump(block, info, layout);
         break;
     default:
         break;
@@ -525,7 +614,7 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
         return out;
     }
     emit_start(info, &place, layout);
-    emit_body(info, &plan, block, at);
+    emit_body(info, &place, &plan, block, at, layout);
     emit_end(info, &place, &plan, block, layout);
     return out;
 }

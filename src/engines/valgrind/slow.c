@@ -39,8 +39,31 @@ static void stay(struct tree_cache_entry *entry)
     hot.current->calls--;
 }
 
-VG_REGPARM(3) void slow_call(struct tree_cache_entry *entry, UWord site, UWord target)
+static void make_room(void)
 {
+    if (hot.top == hot.limit)
+        core_grow_stack(&core, running);
+}
+
+/* Sites that share a slot find their children in the tree's cache before the tree is searched. */
+VG_REGPARM(2) void slow_call(UWord site, UWord target)
+{
+    uint64_t key = hot.current->key + site;
+    struct tree_cache_entry *entry = tree_cache_slot(&core.tree, key + target);
+
+    make_room();
+    if (entry->key != key || entry->child->entry != target)
+        *entry = (struct tree_cache_entry){
+            .key = key, .child = core_callee(&core, running, site, target)};
+    hot.current->slots[site % CONTEXT_SLOTS] =
+        (struct context_slot){.site = site, .child = entry->child};
+}
+
+VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site, UWord target)
+{
+    make_room();
+    if (entry->key == hot.current->key + site && entry->child->entry == target)
+        return;
     struct context *child = core_callee(&core, running, site, target);
 
     if (child)
@@ -54,7 +77,7 @@ VG_REGPARM(3) void slow_call(struct tree_cache_entry *entry, UWord site, UWord t
 VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target)
 {
     if (site)
-        slow_call(entry, site, target);
+        slow_call_indirect(entry, site, target);
     else
         stay(entry);
 }
@@ -67,12 +90,15 @@ VG_REGPARM(0) void slow_grow(void)
 VG_REGPARM(2) void slow_return(UWord target, UWord sp)
 {
     core_return(&core, running, target, sp);
+    core_mismatch(&core, running, target, sp);
     core_push(&core, running, 0, 0);
 }
 
 VG_REGPARM(2) void slow_jump(UWord target, UWord sp)
 {
-    core_jump(&core, running, target, sp);
+    if (hot.top[-1].stack_pointer - 8 - sp > hot.reach)
+        core_jump(&core, running, target, sp);
+    slow_mismatch(block_info_at(target), sp);
 }
 
 VG_REGPARM(1) void slow_count(ULong key)
