@@ -28,7 +28,8 @@ enum mark_kind {
 struct mark {
     uint16_t offset;  /* from the block's code on */
     uint16_t spilled; /* bit n: register n is in spill[n] */
-    uint8_t kind;     /* enum mark_kind */
+    uint8_t kind : 1; /* enum mark_kind */
+    uint8_t segment : 7; /* of the block */
     int8_t ahead;     /* instructions already counted but not yet executed */
     uint16_t pc_offset; /* from the block's pc on */
 };
@@ -41,6 +42,7 @@ struct block {
     uint16_t mark_count;
     uint16_t flags;     /* enum block_flags */
     struct mark *marks; /* sorted by offset */
+    uint32_t *segments; /* the core's numbers of its segments; line detail only */
     uint32_t incoming;  /* first exit that is linked to this block, 0: none */
     struct code_function *function; /* NULL: a PLT or anonymous code */
     uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
@@ -58,6 +60,8 @@ enum exit_kind {
     EXIT_ENTER,         /* to `target`: a call was made, the context is right */
     EXIT_LANDED,        /* to thread.target: a return was made, the context is right */
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
+    EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
+    EXIT_REQUEST,       /* requests.c; on to `target` */
     EXIT_SYSCALL,
     EXIT_ILLEGAL,       /* no instruction of ours at `target` */
     EXIT_UNMAPPED,      /* nothing executable at `target` */
@@ -76,7 +80,8 @@ struct exit {
     uint8_t linked;
     uint32_t landing;  /* calls: cache address where their returns go on */
     uint16_t pops;     /* EXIT_RETURN: bytes the instruction drops besides the address */
-    uint32_t site;     /* calls: the core's number, 0 until it is asked for */
+    uint32_t site;     /* calls: the core's number, 0 until it is asked for; system calls:
+                        * the core's number of the segment they end */
     const char *refusal;
 };
 

@@ -8,11 +8,14 @@
  * comes here and is shown to the core.
  */
 #include "engines/native/fast.h"
+#include "engines/native/lines.h"
 #include "engines/native/record.h"
+#include "engines/native/requests.h"
 #include "engines/native/signals.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/translate.h"
 #include "engines/native/text.h"
+#include "engines/native/threads.h"
 
 static uint64_t stack_pointer(const struct native_thread *thread)
 {
@@ -154,6 +157,22 @@ _Noreturn static void stop_refused(const struct exit *exit)
          ", which the native engine cannot run; use --engine=valgrind", NULL);
 }
 
+static struct block *take_syscall(struct native_thread *thread, uint64_t next, uint32_t segment)
+{
+    thread->pc = next;
+    lock_give(&cache.lock);
+    bool begun = syscalls_perform(thread);
+    lock_take(&cache.lock);
+    if (begun)
+        return enter_block(thread);
+    thread->pc = next - 2;
+    if (options.line_detail)
+        lines_shorten(thread, segment, core.blocks[segment].instructions - 1);
+    else
+        thread->instructions--;
+    return enter_block(thread);
+}
+
 static struct block *take_exit(struct native_thread *thread, uint32_t id)
 {
     struct exit *exit = &cache.exits[id];
@@ -166,12 +185,11 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     case EXIT_CALL: return take_call(thread, id, exit->target);
     case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
     case EXIT_RETURN: return take_return(thread, exit);
-    case EXIT_SYSCALL:
+    case EXIT_REQUEST:
         thread->pc = exit->target;
-        lock_give(&cache.lock);
-        syscalls_perform(thread);
-        lock_take(&cache.lock);
+        requests_perform(thread);
         return enter_block(thread);
+    case EXIT_SYSCALL: return take_syscall(thread, exit->target, exit->site);
     case EXIT_REFUSED: stop_refused(exit);
     case EXIT_ILLEGAL:
     case EXIT_UNMAPPED:
@@ -182,9 +200,26 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     fail("an exit that is none", NULL);
 }
 
+/* In the middle of the engine's own code: a signal that is held waits for the next state of the
+ * program, which the single step finds. */
+static uint64_t take_count(struct native_thread *thread, const struct exit *exit)
+{
+    lines_take_slot(thread, exit->site);
+    if (thread->pending)
+        thread->flags |= 0x100;
+    return exit->landing;
+}
+
 uint64_t thread_dispatch(struct native_thread *thread)
 {
     lock_take(&cache.lock);
+    if (cache.exits[thread->exit_id].kind == EXIT_COUNT) {
+        uint64_t again = take_count(thread, &cache.exits[thread->exit_id]);
+        lock_give(&cache.lock);
+        return again;
+    }
+    if (thread->plane_changed)
+        threads_catch_up(thread);
     struct block *block = take_exit(thread, thread->exit_id);
     uint64_t code = CACHE_START + block->code;
     lock_give(&cache.lock);

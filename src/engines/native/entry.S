@@ -68,6 +68,8 @@ thread_resume:
         mov REGISTER(14), %r14
         mov REGISTER(15), %r15
         jmp *%gs:THREAD_CACHE_PC
+        .globl thread_resume_end
+thread_resume_end:
 
         .globl thread_clone
 thread_clone:                           /* rdi: number, rsi: arguments, rdx: child */

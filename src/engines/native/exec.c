@@ -86,8 +86,7 @@ static long run_engine(struct native_thread *thread, const char *path, uint64_t 
         list[own_count + 1] = "", list[own_count + 2] = NULL;
     if (!thread->is_vfork) {
         lock_take(&cache.lock);
-        threads_settle_all();
-        record_finish(thread, 0);
+        record_finish(0);
         lock_give(&cache.lock);
     }
     long old_personality = sys(personality, 0xffffffff);
@@ -109,9 +108,8 @@ long exec_call_execve(struct native_thread *thread)
         return state;
     if (state == LOAD_FOREIGN || !options.follow_children) {
         lock_take(&cache.lock);
-        threads_settle_all();
         if (!thread->is_vfork)
-            record_finish(thread, 0);
+            record_finish(0);
         lock_give(&cache.lock);
         return syscalls_pass_on(thread);
     }

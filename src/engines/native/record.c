@@ -8,6 +8,7 @@
 #include "engines/native/maps.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
+#include "engines/native/threads.h"
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/mman.h>
@@ -191,9 +192,9 @@ static void write_raw(int exit_status)
         sys(rename, path, final);
 }
 
-void record_finish(struct native_thread *thread, int exit_status)
+void record_finish(int exit_status)
 {
-    record_settle(thread);
+    threads_settle_all();
     if (options.print_total) {
         char number[32];
         uint64_t total = 0;

@@ -34,6 +34,6 @@ void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file);
 void record_forked(struct native_thread *thread);
 
 /* The process ends, or becomes another program: writes its raw file. */
-void record_finish(struct native_thread *thread, int exit_status);
+void record_finish(int exit_status);
 
 #endif

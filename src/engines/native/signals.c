@@ -3,6 +3,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/gate.h"
+#include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
@@ -169,6 +170,17 @@ static const struct mark *mark_at(const struct block *block, uint32_t offset)
     return low ? &block->marks[low - 1] : NULL;
 }
 
+/* The segment was counted as a whole, before its first instruction. */
+static void shorten(struct native_thread *thread, const struct block *block, const struct mark *mark)
+{
+    uint32_t segment = block->segments[mark->segment];
+    uint64_t start = core.blocks[segment].address;
+    unsigned executed = 0;
+    for (const uint8_t *length = core.blocks[segment].lengths; start < thread->pc; executed++)
+        start += *length++;
+    lines_shorten(thread, segment, executed);
+}
+
 /* True if the thread, stopped in the cache as `context` says, is at a state of the program; that
  * state is put into the thread. The cache's lock is held. */
 static bool take_program_state(struct native_thread *thread, const struct sigcontext *context)
@@ -185,7 +197,10 @@ static bool take_program_state(struct native_thread *thread, const struct sigcon
         if (mark->spilled >> i & 1)
             thread->registers[i] = thread->spill[i];
     thread->pc = block->pc + mark->pc_offset;
-    thread->instructions -= mark->ahead;
+    if (!options.line_detail)
+        thread->instructions -= mark->ahead;
+    else if (mark->ahead)
+        shorten(thread, block, mark);
     return true;
 }
 
@@ -238,9 +253,9 @@ static bool put_frame(struct native_thread *thread, const struct action *action,
     return gate_copy((void *)at, &frame, sizeof frame);
 }
 
-_Noreturn static void end_by_signal(struct native_thread *thread, unsigned number)
+_Noreturn static void end_by_signal(unsigned number)
 {
-    record_finish(thread, 128 + number);
+    record_finish(128 + number);
     signals_die(number);
 }
 
@@ -253,7 +268,7 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
     record_settle(thread);
     if (action.handler == (uint64_t)SIG_DFL ||
         (action.handler == (uint64_t)SIG_IGN && (BIT(number) & faults) && info->si_code > 0))
-        end_by_signal(thread, number);
+        end_by_signal(number);
     if (action.handler == (uint64_t)SIG_IGN)
         goto resume;
     if (action.flags & SA_RESETHAND) {
@@ -264,7 +279,7 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
     bool switches = (action.flags & SA_ONSTACK) && thread->alternate.size &&
                     !on_alternate(thread, interrupted);
     if (!put_frame(thread, &action, info, kernel, mask, switches, &frame))
-        end_by_signal(thread, SIGSEGV);
+        end_by_signal(SIGSEGV);
     if (switches && (thread->alternate.flags & (1u << 31)))
         thread->alternate.size = 0; /* SS_AUTODISARM */
     mask |= action.mask;
@@ -369,6 +384,9 @@ static void handle(int number, siginfo_t *info, struct ucontext *kernel)
         handle_at_safe_point(thread, number, info, kernel);
         return;
     }
+    bool enters = pc >= (uint64_t)thread_resume && pc < (uint64_t)thread_resume_end;
+    if (enters && number == SIGTRAP && info->si_code == 2 && thread->pending)
+        return; /* stepping on, into the cache */
     context->eflags &= ~(uint64_t)FLAG_TRAP;
     if (number == SIGTRAP && info->si_code == 2 && thread->pending)
         return; /* stepped out of the cache */
@@ -415,7 +433,7 @@ void signals_raise_fetch(struct native_thread *thread, bool illegal)
     memcpy(thread->held_info, &info, sizeof info);
     uint64_t blocked = thread->held_mask & BIT(info.si_signo);
     if (blocked) /* a fault that is blocked ends the process */
-        end_by_signal(thread, info.si_signo);
+        end_by_signal(info.si_signo);
 }
 
 /* ---- system calls ---- */
@@ -477,7 +495,7 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     struct ucontext context;
     uint64_t frame = thread->registers[REGISTER_RSP];
     if (!gate_copy(&context, (void *)frame, sizeof context))
-        end_by_signal(thread, SIGSEGV);
+        end_by_signal(SIGSEGV);
     lock_take(&cache.lock);
     record_settle(thread);
     core_signal_out(&core, thread->thread);

@@ -261,18 +261,16 @@ void syscalls_init(const struct program *program)
     heap.start = heap.end = program->break_start;
 }
 
-void syscalls_perform(struct native_thread *thread)
+bool syscalls_perform(struct native_thread *thread)
 {
     uint64_t number = thread->registers[REGISTER_RAX];
     syscall_function function = number < 512 ? table[number] : NULL;
     uint64_t next = thread->pc;
     long result = function ? function(thread) : syscalls_pass_on(thread);
-    if (result == SYSCALL_NOT_BEGUN) {
-        thread->pc = next - 2;
-        thread->instructions--;
-        return;
-    }
+    if (result == SYSCALL_NOT_BEGUN)
+        return false;
     thread->registers[REGISTER_RAX] = result;
     thread->registers[REGISTER_RCX] = next;
     thread->registers[REGISTER_R11] = thread->flags;
+    return true;
 }

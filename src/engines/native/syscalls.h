@@ -13,8 +13,9 @@
 void syscalls_init(const struct program *program);
 
 /* The call in the thread's registers; rax, rcx and r11 are set as the kernel would. thread->pc is
- * already the instruction after it, and may be changed (sigreturn). No lock is held. */
-void syscalls_perform(struct native_thread *thread);
+ * already the instruction after it. False: a signal came first, nothing was done. No lock is
+ * held. */
+bool syscalls_perform(struct native_thread *thread);
 
 /* Makes the call in the thread's registers; its result, or SYSCALL_NOT_BEGUN. */
 long syscalls_pass_on(struct native_thread *thread);

@@ -53,6 +53,7 @@ struct native_thread {
     uint64_t saved_flags;  /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;
     struct child_slot *slot; /* the one in use */
+    struct line_slot *lines; /* lines.c; NULL at function detail */
     struct thread *thread; /* the core's */
     struct native_thread *next; /* all threads of the process */
     long tid;
@@ -60,8 +61,13 @@ struct native_thread {
     /* threads.c */
     uint32_t is_free;        /* the record may be used again */
     bool ended;              /* the program's thread is over */
+    bool plane_changed;      /* its stack is still to be moved */
     bool is_vfork;           /* another process, in this one's memory until it calls exec */
     bool clears_handlers;    /* CLONE_CLEAR_SIGHAND */
+    struct native_thread *lender;      /* vfork: whose call path it goes on in */
+    struct stack *lent_stack;          /* and what that was like */
+    struct stack_entry *lent_entries;
+    size_t lent_count;
     uint64_t forks;          /* how many children it made by fork */
 
     /* signals.c */
@@ -98,6 +104,7 @@ static inline struct native_thread *thread_self(void)
 
 /* entry.S */
 _Noreturn void thread_resume(struct native_thread *thread); /* by its registers, flags and cache_pc */
+extern const char thread_resume_end[];
 void thread_leave_cache(void);                       /* the cache jumps here; calls thread_dispatch */
 
 /* dispatch.c: the exit that was taken is dealt with; returns where to enter the cache. */

@@ -17,6 +17,7 @@
 #include "engines/native/cache.h"
 #include "engines/native/fast.h"
 #include "engines/native/gate.h"
+#include "engines/native/lines.h"
 #include "engines/native/record.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
@@ -48,6 +49,7 @@ static struct native_thread *record_new(void)
                 .stack_top = old->stack_top,
                 .signal_stack = old->signal_stack,
                 .children = old->children,
+                .lines = old->lines,
             };
             memset(fresh.children, 0, CHILD_SLOTS * sizeof *fresh.children);
             *old = fresh;
@@ -56,6 +58,8 @@ static struct native_thread *record_new(void)
     struct native_thread *thread = arena_allocate(sizeof *thread);
     thread->stack_top = (uint64_t)arena_allocate(ENGINE_STACK_BYTES) + ENGINE_STACK_BYTES;
     thread->children = arena_allocate(CHILD_SLOTS * sizeof *thread->children);
+    if (options.line_detail)
+        thread->lines = arena_allocate(LINE_SLOTS * sizeof *thread->lines);
     thread->next = all;
     all = thread;
     return thread;
@@ -68,16 +72,21 @@ static struct native_thread *thread_new(uint64_t stack_pointer)
     thread->exit_entry = thread_leave_cache;
     thread->flags = 0x202;
     thread->registers[REGISTER_RSP] = stack_pointer;
-    thread->thread = core_thread_new(&core, stack_pointer);
-    thread->hot = *thread->thread->hot;
-    thread->thread->hot = &thread->hot;
     live_count++;
     return thread;
+}
+
+static void begin_stack(struct native_thread *thread)
+{
+    thread->thread = core_thread_new(&core, thread->registers[REGISTER_RSP]);
+    thread->hot = *thread->thread->hot;
+    thread->thread->hot = &thread->hot;
 }
 
 struct native_thread *threads_first(uint64_t stack_pointer)
 {
     struct native_thread *thread = thread_new(stack_pointer);
+    begin_stack(thread);
     thread->tid = sys(gettid);
     thread->actions = signals_new_actions(NULL);
     thread_set_gs(thread);
@@ -85,11 +94,36 @@ struct native_thread *threads_first(uint64_t stack_pointer)
     return thread;
 }
 
+static void settle(struct native_thread *thread)
+{
+    record_settle(thread);
+    lines_flush(thread);
+}
+
 void threads_settle_all(void)
 {
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
-            record_settle(thread);
+            settle(thread);
+}
+
+void threads_catch_up(struct native_thread *thread)
+{
+    thread->plane_changed = false;
+    record_settle(thread);
+    core_resume(&core, thread->thread);
+}
+
+/* A thread without children leaves the cache at its next call, and catches up. */
+void threads_change_plane(struct native_thread *thread)
+{
+    for (struct native_thread *other = all; other; other = other->next) {
+        if (other == thread || other->is_free || other->ended)
+            continue;
+        other->plane_changed = true;
+        memset(other->children, 0, CHILD_SLOTS * sizeof *other->children);
+    }
+    threads_catch_up(thread);
 }
 
 void threads_forget_others(struct native_thread *thread)
@@ -111,6 +145,34 @@ void thread_clone_child(struct native_thread *thread)
     thread_start(thread);
 }
 
+/* A vfork child goes on in its maker's call path, while the maker waits: it has the maker's
+ * thread of the core for as long, and gives back the stack as it was. */
+static void lend_stack(struct native_thread *maker, struct native_thread *child)
+{
+    struct stack *stack = maker->thread->stack;
+    record_settle(maker);
+    child->lender = maker;
+    child->thread = maker->thread;
+    child->lent_stack = stack;
+    child->lent_count = maker->hot.top - stack->base;
+    child->lent_entries = arena_allocate(child->lent_count * sizeof *child->lent_entries);
+    memcpy(child->lent_entries, stack->base, child->lent_count * sizeof *child->lent_entries);
+    child->hot = maker->hot;
+    child->thread->hot = &child->hot;
+}
+
+static void give_stack_back(struct native_thread *child)
+{
+    struct native_thread *maker = child->lender;
+    size_t size = child->lent_count * sizeof *child->lent_entries;
+    maker->thread->stack = child->lent_stack;
+    memcpy(child->lent_stack->base, child->lent_entries, size);
+    arena_release(child->lent_entries, size);
+    maker->hot.top = child->lent_stack->base + child->lent_count;
+    maker->hot.limit = child->lent_stack->limit;
+    maker->thread->hot = &maker->hot;
+}
+
 /* Everything of the maker's that the child begins with. */
 static struct native_thread *child_of(struct native_thread *maker, uint64_t flags, uint64_t sp)
 {
@@ -118,6 +180,10 @@ static struct native_thread *child_of(struct native_thread *maker, uint64_t flag
         sp = maker->registers[REGISTER_RSP];
     lock_take(&cache.lock);
     struct native_thread *child = thread_new(sp);
+    if (flags & CLONE_VFORK)
+        lend_stack(maker, child);
+    else
+        begin_stack(child);
     lock_give(&cache.lock);
     memcpy(child->registers, maker->registers, sizeof child->registers);
     child->registers[REGISTER_RSP] = sp;
@@ -142,8 +208,11 @@ static void child_is_over(struct native_thread *child)
 {
     lock_take(&cache.lock);
     if (!child->ended) {
-        record_settle(child);
-        core_thread_end(&core, child->thread);
+        settle(child);
+        if (child->lender)
+            give_stack_back(child);
+        else
+            core_thread_end(&core, child->thread);
         child->ended = true;
         live_count--;
     }
@@ -191,6 +260,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         fast_init();
         fast_forget_landings(0, UINT64_MAX);
         memset(maker->children, 0, CHILD_SLOTS * sizeof *maker->children);
+        lines_flush(maker);
         record_forked(maker);
         if (sp)
             maker->registers[REGISTER_RSP] = sp;
@@ -258,8 +328,7 @@ _Noreturn long threads_call_exit_group(struct native_thread *thread)
     int status = thread->registers[REGISTER_RDI] & 0xff;
     if (!thread->is_vfork) {
         lock_take(&cache.lock);
-        threads_settle_all();
-        record_finish(thread, status);
+        record_finish(status);
     }
     for (;;)
         sys(exit_group, status);
@@ -271,7 +340,7 @@ _Noreturn long threads_call_exit(struct native_thread *thread)
         threads_call_exit_group(thread);
     signals_set_mask(SIGNALS_ALL);
     lock_take(&cache.lock);
-    record_settle(thread);
+    settle(thread);
     core_thread_end(&core, thread->thread);
     thread->ended = true;
     live_count--;

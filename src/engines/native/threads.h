@@ -17,6 +17,11 @@ long threads_call_vfork(struct native_thread *thread);
 _Noreturn long threads_call_exit(struct native_thread *thread);
 _Noreturn long threads_call_exit_group(struct native_thread *thread);
 
+/* Counts go to another plane from now on: `thread` moves at once, the others with their next
+ * call. */
+void threads_change_plane(struct native_thread *thread);
+void threads_catch_up(struct native_thread *thread);
+
 /* What every thread has counted is in its contexts. */
 void threads_settle_all(void);
 

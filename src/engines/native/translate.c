@@ -12,8 +12,10 @@
  * at every instruction how far it is ahead.
  */
 #include "engines/native/translate.h"
+#include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
+#include "engines/native/requests.h"
 #include "engines/native/translation.h"
 #include <sys/mman.h>
 
@@ -47,9 +49,27 @@ static bool is_branch(const struct instruction *instruction)
     return instruction->class != CLASS_ORDINARY;
 }
 
+/* Where the function ends that the block is in: to run on into another one is a jump. */
+static uint64_t function_end(const struct translation *t)
+{
+    if (!t->function)
+        return UINT64_MAX;
+    uint64_t bias = t->function->module->bias;
+    uint64_t start = t->function->start + bias, end = t->function->end + bias;
+    return t->pc >= start && t->pc < end ? end : 0;
+}
+
+static bool leaves_function(const struct translation *t, uint64_t next, uint64_t end)
+{
+    if (next < end)
+        return false;
+    struct code_place place = code_map_find(&core.code, next);
+    return place.function != t->function || place.plt != t->plt;
+}
+
 static void decode_block(struct translation *t)
 {
-    uint64_t end = maps_executable_end(t->pc);
+    uint64_t end = maps_executable_end(t->pc), within = function_end(t);
     unsigned branches = 0, at = 0;
     t->end = END_CUT;
     if (end <= t->pc)
@@ -57,7 +77,7 @@ static void decode_block(struct translation *t)
     while (t->end == END_CUT && t->count < INSTRUCTIONS_MAX && branches < BRANCHES_MAX) {
         struct instruction *instruction = &t->instructions[t->count];
         uint64_t left = end - (t->pc + at);
-        if (left == 0)
+        if (left == 0 || (t->count && leaves_function(t, t->pc + at, within)))
             break;
         if (!instruction_decode(t->source + at, left < 15 ? left : 15, instruction)) {
             if (t->count == 0)
@@ -68,6 +88,8 @@ static void decode_block(struct translation *t)
         at += instruction->length;
         if (is_branch(instruction))
             branches++;
+        if (requests_end_at(t->source + at, at))
+            t->end = END_REQUEST;
         if (ends_block(t, instruction, t->pc + at))
             t->end = END_BRANCH;
     }
@@ -84,6 +106,7 @@ void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
         .spilled = spilled,
         .ahead = ahead,
         .pc_offset = pc_offset,
+        .segment = t->segment_count ? t->segment_count - 1 : 0,
     };
 }
 
@@ -254,8 +277,13 @@ static void emit_instruction(struct translation *t, unsigned index)
 {
     const struct instruction *instruction = &t->instructions[index];
     uint64_t next = t->pc + t->offsets[index + 1], slot;
+    uint32_t id;
     switch (instruction->class) {
-    case CLASS_ORDINARY: emit_ordinary(t, index); break;
+    case CLASS_ORDINARY:
+        emit_ordinary(t, index);
+        if (t->end == END_REQUEST && index + 1 == t->count)
+            emit_stub(&t->code, new_exit(t, index, EXIT_REQUEST, next));
+        break;
     case CLASS_JUMP:
         if (plt_stub(branch_target(t, index), &slot) && !t->plt)
             emit_indirect_jump(t, index);
@@ -270,7 +298,9 @@ static void emit_instruction(struct translation *t, unsigned index)
     case CLASS_RETURN: emit_return(t, index); break;
     case CLASS_SYSCALL:
         add_mark(t, MARK_ENGINE, 0, 0, 0);
-        emit_stub(&t->code, new_exit(t, index, EXIT_SYSCALL, next));
+        id = new_exit(t, index, EXIT_SYSCALL, next);
+        cache.exits[id].site = t->segments[t->segment_count - 1];
+        emit_stub(&t->code, id);
         break;
     case CLASS_TRANSACTION: /* always aborts: eax = 0, on to the fallback */
         emit_constant(&t->code, REGISTER_RAX, 0);
@@ -291,6 +321,41 @@ static unsigned segment_end(const struct translation *t, unsigned first)
     return t->count;
 }
 
+static void emit_line_count(struct translation *t, unsigned first, uint64_t address,
+                            unsigned instructions, const uint8_t *lengths)
+{
+    struct code_module *module = code_map_find(&core.code, address).module;
+    uint32_t number = core_block(&core, address, module, instructions, lengths);
+    if (!t->segments[t->segment_count - 1])
+        t->segments[t->segment_count - 1] = number;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    lines_emit_count(&t->code, number, !flags_dead(t, first),
+                     new_exit(t, first, EXIT_COUNT, 0));
+}
+
+/* The segment, and the PLT stub that is folded into its last instruction. */
+static void emit_line_counts(struct translation *t, unsigned first, unsigned end)
+{
+    const struct instruction *last = &t->instructions[end - 1];
+    uint8_t lengths[INSTRUCTIONS_MAX];
+    unsigned count = 0;
+    for (unsigned i = first; i < end; i++)
+        if (t->instructions[i].class != CLASS_REFUSED)
+            lengths[count++] = t->instructions[i].length;
+    emit_line_count(t, first, t->pc + t->offsets[first], count, lengths);
+    uint64_t slot;
+    bool folds = last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt);
+    unsigned stub = folds ? plt_stub(branch_target(t, end - 1), &slot) : 0;
+    uint64_t at = folds ? branch_target(t, end - 1) : 0;
+    for (unsigned i = 0; i < stub; i++) {
+        struct instruction instruction;
+        instruction_decode((const uint8_t *)at, 15, &instruction);
+        at += lengths[i] = instruction.length;
+    }
+    if (stub)
+        emit_line_count(t, first, branch_target(t, end - 1), stub, lengths);
+}
+
 static void emit_segment(struct translation *t, unsigned first, unsigned end)
 {
     unsigned place = first;
@@ -307,11 +372,14 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
         counted += plt_stub(branch_target(t, end - 1), &slot);
     t->ahead = 0;
+    t->segments[t->segment_count++] = 0;
+    if (options.line_detail && counted)
+        emit_line_counts(t, first, end);
     for (unsigned i = first; i < end; i++) {
-        if (i == place && counted) {
+        if (i == place && counted && !options.line_detail)
             emit_count(t, counted, dead);
+        if (options.line_detail ? i == first : i == place)
             t->ahead += counted;
-        }
         add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
         emit_instruction(t, i);
         t->ahead--;
@@ -328,7 +396,7 @@ static void emit_block(struct translation *t)
     add_mark(t, MARK_PROGRAM, t->source_size, 0, 0);
     if (t->end == END_CUT)
         emit_jump_exit(t, t->count, next);
-    else if (t->end != END_BRANCH)
+    else if (t->end == END_ILLEGAL || t->end == END_UNMAPPED)
         emit_stub(&t->code, new_exit(t, t->count,
                                      t->end == END_ILLEGAL ? EXIT_ILLEGAL : EXIT_UNMAPPED, t->pc));
 }
@@ -343,7 +411,7 @@ struct block *translate_block(uint64_t pc)
     struct translation *t = &translation;
     t->pc = pc;
     t->source = (const uint8_t *)pc;
-    t->count = t->mark_count = 0;
+    t->count = t->mark_count = t->segment_count = 0;
     t->source_size = 0;
     struct code_place place = code_map_find(&core.code, pc);
     t->function = place.function;
@@ -365,6 +433,10 @@ struct block *translate_block(uint64_t pc)
     block->mark_count = t->mark_count;
     block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
     memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);
+    if (options.line_detail) {
+        block->segments = arena_allocate(t->segment_count * sizeof *block->segments);
+        memcpy(block->segments, t->segments, t->segment_count * sizeof *block->segments);
+    }
     cache.hot += (block->code_size + 15) & ~15u;
     cache_publish(block);
     return block;

@@ -8,7 +8,7 @@
 #include "engines/native/copy.h"
 
 #define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
-#define BRANCHES_MAX     8
+#define BRANCHES_MAX     8   /* and as many segments */
 #define MARKS_MAX        (INSTRUCTIONS_MAX * 6)
 #define STUB_BYTES       20
 #define COLD_BYTES       128 /* the longest piece of cold code */
@@ -19,7 +19,7 @@ struct translation {
     const uint8_t *source;
     unsigned count;
     unsigned source_size;
-    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED } end;
+    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST } end;
     struct instruction instructions[INSTRUCTIONS_MAX];
     uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
     struct mark marks[MARKS_MAX];
@@ -27,7 +27,9 @@ struct translation {
     int ahead;
     uint32_t block; /* number */
     struct code_function *function;
-    bool plt, anonymous;
+    bool plt;
+    uint32_t segments[BRANCHES_MAX + 2];
+    unsigned segment_count;
 };
 
 void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset, unsigned spilled,
