@@ -99,17 +99,21 @@ bool python_prepare(struct python_module *module)
     return true;
 }
 
-/* "3.N.M" as a string of its own somewhere in the file: versions before 3.11 have no symbol that
- * says so. N is 9 or 10, which no version of the libraries that are linked in looks like. */
+/* Versions before 3.11 have no symbol that says which they are, but all end a path where they look
+ * for their library with it: "python3.N". */
 static unsigned find_minor(const uint8_t *image, size_t size_bytes)
 {
-    for (size_t i = 1; i + 8 < size_bytes; i++) {
-        if (image[i] != '3' || image[i + 1] != '.' || image[i - 1])
+    static const char before[] = "python3.";
+
+    for (size_t i = 0; i + sizeof before + 3 < size_bytes; i++) {
+        const char *at = (const char *)image + i;
+        if (*at != 'p' || !text_equal_n(at, before, sizeof before - 1))
             continue;
-        unsigned minor = image[i + 2] == '9' ? 9 : image[i + 2] == '1' && image[i + 3] == '0' ? 10 : 0;
-        size_t at = i + (minor == 9 ? 3 : 4);
-        if (minor && image[at] == '.' && image[at + 1] >= '0' && image[at + 1] <= '9')
-            return minor;
+        at += sizeof before - 1;
+        if (at[0] == '9' && !at[1])
+            return 9;
+        if (at[0] == '1' && at[1] == '0' && !at[2])
+            return 10;
     }
     return 0;
 }
