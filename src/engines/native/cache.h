@@ -62,6 +62,7 @@ enum exit_kind {
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
     EXIT_REQUEST,       /* requests.c; on to `target` */
+    EXIT_CHANGED,       /* the source at `target` is not what was translated */
     EXIT_SYSCALL,
     EXIT_ILLEGAL,       /* no instruction of ours at `target` */
     EXIT_UNMAPPED,      /* nothing executable at `target` */

@@ -185,6 +185,10 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     case EXIT_CALL: return take_call(thread, id, exit->target);
     case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
     case EXIT_RETURN: return take_return(thread, exit);
+    case EXIT_CHANGED:
+        thread->pc = exit->target;
+        cache_invalidate(thread->pc, thread->pc + 1);
+        return enter_block(thread);
     case EXIT_REQUEST:
         thread->pc = exit->target;
         requests_perform(thread);

@@ -12,12 +12,15 @@
  * at every instruction how far it is ahead.
  */
 #include "engines/native/translate.h"
+#include "engines/native/assemble.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
 #include "engines/native/requests.h"
 #include "engines/native/translation.h"
 #include <sys/mman.h>
+
+#define CHECKED_MAX 24 /* instructions of a block that is compared at every entry */
 
 /* One translation at a time: the cache's lock is held. */
 static struct translation translation;
@@ -27,7 +30,7 @@ static struct translation translation;
 static bool goes_on_after_call(const struct translation *t, uint64_t next)
 {
     struct code_place place = code_map_find(&core.code, next);
-    return !t->plt && !place.plt && place.function == t->function &&
+    return !t->plt && !t->checked && !place.plt && place.function == t->function &&
            (t->function || place.module->kind == CODE_ANONYMOUS);
 }
 
@@ -74,7 +77,8 @@ static void decode_block(struct translation *t)
     t->end = END_CUT;
     if (end <= t->pc)
         t->end = END_UNMAPPED;
-    while (t->end == END_CUT && t->count < INSTRUCTIONS_MAX && branches < BRANCHES_MAX) {
+    unsigned most = t->checked ? CHECKED_MAX : INSTRUCTIONS_MAX;
+    while (t->end == END_CUT && t->count < most && branches < BRANCHES_MAX) {
         struct instruction *instruction = &t->instructions[t->count];
         uint64_t left = end - (t->pc + at);
         if (left == 0 || (t->count && leaves_function(t, t->pc + at, within)))
@@ -386,8 +390,40 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     }
 }
 
+/*
+ * Compares the source with what is translated here, word by word. A block that changes its own
+ * later instructions is not noticed before its next entry.
+ */
+static void emit_check(struct translation *t)
+{
+    struct emitter *e = &t->code;
+    uint64_t changed = cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true);
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_spill(e, RAX);
+    save_flags(e);
+    emit_spill(e, RCX);
+    emit_spill(e, RDX);
+    emit_constant(e, RCX, t->pc);
+    for (unsigned at = 0; at < t->source_size;) {
+        uint64_t word = 0;
+        unsigned size = t->source_size - at >= 8 ? 8 : t->source_size - at >= 4 ? 4 : 1;
+        memcpy(&word, t->source + at, size);
+        emit_constant(e, RAX, word);
+        if (size == 8)
+            emit_byte(e, 0x48);
+        emit_byte(e, size == 1 ? 0x3a : 0x3b); /* cmp al/eax/rax, [rcx + at] */
+        emit_byte(e, 0x80 | RAX << 3 | RCX);
+        emit_u32(e, at);
+        jump_if(e, IF_NOT_EQUAL, changed);
+        at += size;
+    }
+    restore_all(e, !flags_dead(t, 0));
+}
+
 static void emit_block(struct translation *t)
 {
+    if (t->checked)
+        emit_check(t);
     for (unsigned first = 0, end; first < t->count; first = end) {
         end = segment_end(t, first);
         emit_segment(t, first, end);
@@ -416,6 +452,7 @@ struct block *translate_block(uint64_t pc)
     struct code_place place = code_map_find(&core.code, pc);
     t->function = place.function;
     t->plt = place.plt;
+    t->checked = maps_may_change(pc);
     decode_block(t);
 
     block = cache_add_block(pc);

@@ -28,6 +28,7 @@ struct translation {
     uint32_t block; /* number */
     struct code_function *function;
     bool plt;
+    bool checked;   /* the source may change: compared at every entry */
     uint32_t segments[BRANCHES_MAX + 2];
     unsigned segment_count;
 };
