@@ -390,6 +390,14 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     }
 }
 
+/* Aligned: the program may have asked for alignment checks (AC). */
+static unsigned check_size(uint64_t at, unsigned left)
+{
+    if (left >= 8 && at % 8 == 0)
+        return 8;
+    return left >= 4 && at % 4 == 0 ? 4 : 1;
+}
+
 /*
  * Compares the source with what is translated here, word by word. A block that changes its own
  * later instructions is not noticed before its next entry.
@@ -406,7 +414,7 @@ static void emit_check(struct translation *t)
     emit_constant(e, RCX, t->pc);
     for (unsigned at = 0; at < t->source_size;) {
         uint64_t word = 0;
-        unsigned size = t->source_size - at >= 8 ? 8 : t->source_size - at >= 4 ? 4 : 1;
+        unsigned size = check_size(t->pc + at, t->source_size - at);
         memcpy(&word, t->source + at, size);
         emit_constant(e, RAX, word);
         if (size == 8)
