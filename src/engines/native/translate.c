@@ -114,33 +114,16 @@ void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
     };
 }
 
-/* All six flags are overwritten before any is read, from instruction `at` on. */
-bool flags_dead(const struct translation *t, unsigned at)
-{
-    unsigned dead = 0;
-    for (unsigned i = at; i < t->count; i++) {
-        const struct instruction *instruction = &t->instructions[i];
-        if (instruction->flags_read & ~dead)
-            return false;
-        dead |= instruction->flags_killed;
-        if (dead == FLAGS_ALL)
-            return true;
-        if (is_branch(instruction))
-            return false;
-    }
-    return false;
-}
+#define LOOK_AHEAD 12 /* instructions */
 
-/* Follows direct jumps, and branches that are not taken only if they come first of all: a branch
- * reads flags. */
-bool flags_dead_at(uint64_t pc)
+/* Flags that are not in `dead` are overwritten before they are read, from `pc` on. Looks at both
+ * ways of a branch, `branches` deep. */
+static bool flags_die(uint64_t pc, unsigned dead, unsigned branches)
 {
     struct mapping mapping;
-    unsigned dead = 0;
-    if (!maps_find(pc, &mapping) || !(mapping.flags & MAPPING_FILE) ||
-        (mapping.protection & PROT_WRITE))
+    if (!maps_find(pc, &mapping) || maps_may_change(pc) || !(mapping.protection & PROT_EXEC))
         return false; /* code that may change proves nothing */
-    for (unsigned looked = 0; looked < 16; looked++) {
+    for (unsigned looked = 0; looked < LOOK_AHEAD; looked++) {
         struct instruction instruction;
         uint64_t left = mapping.end - pc;
         if (pc < mapping.start || pc >= mapping.end ||
@@ -152,12 +135,47 @@ bool flags_dead_at(uint64_t pc)
         if (dead == FLAGS_ALL)
             return true;
         pc += instruction.length;
-        if (instruction.class == CLASS_JUMP || instruction.class == CLASS_CALL)
-            pc += instruction.immediate;
-        else if (is_branch(&instruction))
-            return false;
+        switch (instruction.class) {
+        case CLASS_ORDINARY: break;
+        case CLASS_JUMP:
+        case CLASS_CALL: pc += instruction.immediate; break;
+        case CLASS_JUMP_IF:
+            if (!branches || !flags_die(pc + instruction.immediate, dead, branches - 1))
+                return false;
+            break;
+        default: return false;
+        }
     }
     return false;
+}
+
+bool flags_dead_at(uint64_t pc)
+{
+    return flags_die(pc, 0, 1);
+}
+
+bool flags_dead(const struct translation *t, unsigned at)
+{
+    unsigned dead = 0;
+    for (unsigned i = at; i < t->count; i++) {
+        const struct instruction *instruction = &t->instructions[i];
+        if (instruction->flags_read & ~dead)
+            return false;
+        dead |= instruction->flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        switch (instruction->class) {
+        case CLASS_ORDINARY: break;
+        case CLASS_JUMP_IF:
+            if (!flags_die(branch_target(t, i), dead, 1))
+                return false;
+            break;
+        case CLASS_JUMP:
+        case CLASS_CALL: return flags_die(branch_target(t, i), dead, 1);
+        default: return false;
+        }
+    }
+    return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);
 }
 
 static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
@@ -362,11 +380,12 @@ static void emit_line_counts(struct translation *t, unsigned first, unsigned end
 
 static void emit_segment(struct translation *t, unsigned first, unsigned end)
 {
-    unsigned place = first;
+    bool folds = !options.line_detail && folds_count(t, end - 1);
+    unsigned place = folds ? end : first;
     while (place < end && !flags_dead(t, place))
         place++;
     bool dead = place < end;
-    if (!dead)
+    if (!dead && !folds)
         place = first;
     const struct instruction *last = &t->instructions[end - 1];
     unsigned counted = end - first;
@@ -376,6 +395,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
         counted += plt_stub(branch_target(t, end - 1), &slot);
     t->ahead = 0;
+    t->folded = folds ? counted : 0;
     t->segments[t->segment_count++] = 0;
     if (options.line_detail && counted)
         emit_line_counts(t, first, end);
@@ -405,7 +425,7 @@ static unsigned check_size(uint64_t at, unsigned left)
 static void emit_check(struct translation *t)
 {
     struct emitter *e = &t->code;
-    uint64_t changed = cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true);
+    uint64_t changed = cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true, 0);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
     save_flags(e);
