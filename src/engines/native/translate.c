@@ -178,14 +178,11 @@ bool flags_dead(const struct translation *t, unsigned at)
     return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);
 }
 
-static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
+/* Counts without a register or, if they are live, the flags. */
+static void emit_add(struct emitter *e, unsigned instructions, bool flags_are_dead)
 {
-    struct emitter *e = &t->code;
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
     if (flags_are_dead) {
-        emit_bytes(e, "\x65\x48\x83\x04\x25", 5);
-        emit_u32(e, THREAD_INSTRUCTIONS);
-        emit_byte(e, instructions);
+        add_instructions(e, instructions);
         return;
     }
     emit_spill(e, REGISTER_RAX);
@@ -194,6 +191,12 @@ static void emit_count(struct translation *t, unsigned instructions, bool flags_
     emit_byte(e, instructions);
     emit_store(e, THREAD_INSTRUCTIONS, REGISTER_RAX);
     emit_unspill(e, REGISTER_RAX);
+}
+
+static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
+{
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_add(&t->code, instructions, flags_are_dead);
 }
 
 uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
@@ -243,8 +246,27 @@ static void emit_jump_exit(struct translation *t, unsigned index, uint64_t targe
     emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, target));
 }
 
+/* The branch is taken to where what is still uncounted is counted. */
+static void emit_counting_branch(struct translation *t, unsigned index)
+{
+    uint64_t target = branch_target(t, index);
+    struct emitter cold = cold_begin();
+    emit_byte(&t->code, 0x0f);
+    emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
+    emit_u32(&t->code, cold.address - (t->code.address + 4));
+    emit_add(&cold, t->uncounted, flags_dead_at(target));
+    emit_align_patch(&cold, 1);
+    emit_byte(&cold, 0xe9);
+    emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, target));
+    cold_end(&cold);
+}
+
 static void emit_conditional(struct translation *t, unsigned index)
 {
+    if (t->uncounted) {
+        emit_counting_branch(t, index);
+        return;
+    }
     emit_align_patch(&t->code, 2);
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
@@ -378,36 +400,60 @@ static void emit_line_counts(struct translation *t, unsigned first, unsigned end
         emit_line_count(t, first, branch_target(t, end - 1), stub, lengths);
 }
 
+/* The number of instructions a segment runs, with a PLT stub that is folded into the last. */
+static unsigned segment_instructions(const struct translation *t, unsigned first, unsigned end)
+{
+    const struct instruction *last = &t->instructions[end - 1];
+    uint64_t slot;
+    unsigned count = end - first;
+    if (last->class == CLASS_REFUSED)
+        count--;
+    if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
+        count += plt_stub(branch_target(t, end - 1), &slot);
+    return count;
+}
+
+/*
+ * How a segment is counted, with what segments before it have left uncounted:
+ *   - by the sequence of its last instruction, which has the flags free anyway;
+ *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
+ *     and the next segment counts for both;
+ *   - by an add, put before the first instruction where the flags are dead.
+ */
 static void emit_segment(struct translation *t, unsigned first, unsigned end)
 {
-    bool folds = !options.line_detail && folds_count(t, end - 1);
-    unsigned place = folds ? end : first;
-    while (place < end && !flags_dead(t, place))
-        place++;
-    bool dead = place < end;
-    if (!dead && !folds)
-        place = first;
     const struct instruction *last = &t->instructions[end - 1];
-    unsigned counted = end - first;
-    uint64_t slot;
-    if (last->class == CLASS_REFUSED)
-        counted--;
-    if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
-        counted += plt_stub(branch_target(t, end - 1), &slot);
-    t->ahead = 0;
-    t->folded = folds ? counted : 0;
+    unsigned counted = segment_instructions(t, first, end), place = end;
+    bool folds = !options.line_detail && folds_count(t, end - 1);
+    bool defers = !options.line_detail && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
+                  end < t->count;
+    bool adds = !options.line_detail && !folds && !defers && t->uncounted + counted;
+    if (adds)
+        for (place = first; place < end && !flags_dead(t, place);)
+            place++;
+    bool dead = place < end;
+    if (adds && !dead)
+        place = first;
+    t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = 0;
-    if (options.line_detail && counted)
+    if (options.line_detail && counted) {
         emit_line_counts(t, first, end);
+        t->ahead = counted;
+    }
+    t->uncounted += options.line_detail ? 0 : counted;
+    t->folded = folds ? t->uncounted : 0;
     for (unsigned i = first; i < end; i++) {
-        if (i == place && counted && !options.line_detail)
-            emit_count(t, counted, dead);
-        if (options.line_detail ? i == first : i == place)
-            t->ahead += counted;
+        if (i == place && adds) {
+            emit_count(t, t->uncounted, dead);
+            t->ahead += t->uncounted;
+            t->uncounted = 0;
+        }
         add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
         emit_instruction(t, i);
         t->ahead--;
     }
+    if (folds)
+        t->uncounted = 0;
 }
 
 /* Aligned: the program may have asked for alignment checks (AC). */
@@ -475,7 +521,7 @@ struct block *translate_block(uint64_t pc)
     struct translation *t = &translation;
     t->pc = pc;
     t->source = (const uint8_t *)pc;
-    t->count = t->mark_count = t->segment_count = 0;
+    t->count = t->mark_count = t->segment_count = t->uncounted = 0;
     t->source_size = 0;
     struct code_place place = code_map_find(&core.code, pc);
     t->function = place.function;
