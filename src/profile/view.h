@@ -78,6 +78,10 @@ uint64_t view_total(const struct view *view);
 /* Self plus everything below, for each node; to be freed. */
 uint64_t *view_totals(const struct view *view);
 
+/* The sum of the depths of the nodes with a self count: how many frames there are when every such
+ * path is written out. */
+uint64_t view_path_frames(const struct view *view);
+
 /* Children as linked lists in node order, ended by NONE; first_child[node_count] is the list of
  * nodes without parent. */
 struct view_links {

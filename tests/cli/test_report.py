@@ -36,7 +36,7 @@ def test_sort_and_limit(tmp_path):
              json.loads(report(path, "--json", "--sort=total", "--limit=2"))["functions"]]
     assert names == ["c", "a"]
     assert "2 more functions (--limit)" in report(path, "--limit=1")
-    assert "not one of its values" in refused("report", path, "--sort=size")
+    assert "must be one of self, total, calls" in refused("report", path, "--sort=size")
     assert "not a whole number" in refused("report", path, "--limit=-1")
 
 
