@@ -75,6 +75,9 @@ void view_free(struct view *view);
 
 uint64_t view_total(const struct view *view);
 
+/* Is this node a thread's top frame rather than a function? */
+bool view_is_thread(const struct view *view, uint32_t node);
+
 /* Self plus everything below, for each node; to be freed. */
 uint64_t *view_totals(const struct view *view);
 
