@@ -17,8 +17,9 @@
  * An inlined copy writes only where its parent stands, so chains hold together whatever the file
  * says.
  *
- * Cost: for 33 MB of .debug_info with half of the code executed about half a second; memory is
- * the addresses, the nodes that hold them, and the line tables of the units that hold them.
+ * Cost: 31 MB of .debug_info take 0.15 s when few addresses are asked for, and 0.7 s with all its
+ * half a million instructions. Memory is the addresses, the nodes that hold them, and the line
+ * tables of the units that hold them.
  *
  * Hostile files: libdw checks every offset, and each of its entries lies behind the one before
  * it. What remains are structures that overlap, so that following them takes for ever; hence the
@@ -36,7 +37,7 @@
 /* Entries nest some twenty deep, and every level may have to be stepped over once more. */
 #define STEPS_PER_BYTE 64
 /* Every address is written once for each function on its inline chain. */
-#define STEPS_PER_ADDRESS 4096
+#define STEPS_PER_ADDRESS 1024
 #define STEPS_AT_LEAST    (1 << 20)
 
 struct interval debug_interval(const struct debug_reader *reader, uint64_t start, uint64_t end)
@@ -86,6 +87,8 @@ static bool language_mangles(int language)
     case DW_LANG_C_plus_plus_03:
     case DW_LANG_C_plus_plus_11:
     case DW_LANG_C_plus_plus_14:
+    case 0x2a: /* C++17 and C++20, which older headers do not know */
+    case 0x2b:
     case DW_LANG_Rust:
     case DW_LANG_D:
         return true;
