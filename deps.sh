@@ -4,7 +4,7 @@
 set -e
 packages="gcc g++ make meson ninja-build pkg-config valgrind binutils libdw-dev libelf-dev
 libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev libcmocka-dev python3 python3-pytest git
-bzip2 dwz sqlite3 perl"
+bzip2 dwz sqlite3 perl golang-go nodejs"
 missing=
 for package in $packages; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

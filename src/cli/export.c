@@ -13,10 +13,12 @@
 #include <string.h>
 
 static const struct export_format *const formats[] = {
-    &format_folded,
+    &format_folded,  &format_pprof, &format_speedscope, &format_callgrind,
+    &format_firefox, &format_svg,   &format_json,
 };
 
-#define FORMAT_COUNT (sizeof formats / sizeof *formats)
+#define MOST_PATH_FRAMES 4000000000ull
+#define FORMAT_COUNT     (sizeof formats / sizeof *formats)
 
 struct export_arguments {
     const struct export_format *format;
@@ -62,6 +64,26 @@ static int write_view(const struct export_arguments *arguments, const struct vie
     return output_commit(&output, error);
 }
 
+/* A format that writes every path in full is as large as the sum of their lengths: a recursion a
+ * million deep would fill any disk. */
+static int check_paths(const struct view *view, const char *format, struct error *error)
+{
+    uint32_t *depths = memory_allocate(view->node_count * sizeof *depths);
+    uint64_t frames = 0;
+
+    for (size_t i = 0; i < view->node_count; i++) {
+        depths[i] = view->parent[i] == NONE ? 1 : depths[view->parent[i]] + 1;
+        frames += view->self[i] ? depths[i] : 0;
+    }
+    free(depths);
+    if (frames <= MOST_PATH_FRAMES)
+        return OK;
+    return error_set(error,
+                     "the call paths have %llu frames in all, too many for %s; try "
+                     "--fold-recursion",
+                     (unsigned long long)frames, format);
+}
+
 static int export_file(struct export_arguments *arguments)
 {
     const struct transforms *transforms = transform_arguments_finish(&arguments->transforms);
@@ -74,6 +96,8 @@ static int export_file(struct export_arguments *arguments)
     const char *command = profile_string(profile, profile->meta.command);
     arguments->options.title = *command ? command : arguments->input;
     int result = transforms_apply(profile, transforms, &view, &error);
+    if (result == OK && arguments->format->long_paths)
+        result = check_paths(view, arguments->format->name, &error);
     if (result != OK)
         cli_fail("%s: %s", arguments->input, error.text);
     else if ((result = write_view(arguments, view, &error)) != OK)

@@ -28,11 +28,18 @@ struct export_options {
 struct export_format {
     const char *name;
     const char *summary;
+    bool long_paths; /* writes every path in full: a deep recursion makes it very large */
     int (*write)(const struct view *view, const struct export_options *options, FILE *stream,
                  struct error *error);
 };
 
+extern const struct export_format format_callgrind;
+extern const struct export_format format_firefox;
 extern const struct export_format format_folded;
+extern const struct export_format format_json;
+extern const struct export_format format_pprof;
+extern const struct export_format format_speedscope;
+extern const struct export_format format_svg;
 
 struct import_format {
     const char *name;
@@ -42,6 +49,9 @@ struct import_format {
                 struct error *error);
 };
 
+extern const struct import_format import_callgrind;
 extern const struct import_format import_folded;
+extern const struct import_format import_perf;
+extern const struct import_format import_pprof;
 
 #endif
