@@ -122,10 +122,7 @@ static int read_unit(struct debug_info *info)
         return ERROR;
     reader->mangles = language_mangles(language);
     reader->has_types_with_code = !language_is_c(language);
-    reader->scopes_wanted = 0;
-    if (debug_walk_unit(info) != OK || debug_read_lines(info) != OK)
-        return ERROR;
-    return reader->scopes_wanted ? debug_find_scopes(info) : OK;
+    return debug_walk_unit(info) == OK && debug_read_lines(info) == OK ? OK : ERROR;
 }
 
 /* Whether any address may be in the unit. One that does not say where its code is may hold any;
@@ -192,6 +189,7 @@ static void read_units(struct debug_info *info)
     }
     if (status < 0 || !any)
         forget_unit(info, (uint32_t)info->unit_count++);
+    debug_find_scopes(info);
     info->gave_up = reader->steps_left < 0;
 }
 
@@ -248,6 +246,8 @@ void debug_info_free(struct debug_info *info)
     pair_map_free(&reader->function_of_die);
     pair_map_free(&reader->file_of_name);
     pair_map_free(&reader->scope_wanted);
+    pair_map_free(&reader->scopes_in_unit);
+    free(reader->scope_units);
     free(reader->intervals);
     free(reader->levels);
     free(reader);

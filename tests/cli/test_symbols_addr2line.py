@@ -38,7 +38,8 @@ FORMS = {
 
 
 # What `make test` runs; the other forms need `make test-all`.
-QUICK = {"g++", "g++-dwarf4", "g++-split", "g++-compressed", "clang++", "gcc", "gcc-lto"}
+QUICK = {"g++", "g++-dwarf4", "g++-split", "g++-compressed", "g++-O3-lto", "clang++", "gcc",
+         "gcc-lto"}
 
 
 def forms():
@@ -84,6 +85,9 @@ def test_every_instruction(form, tmp_path):
     assert not different, report(different)
     if "-O0" not in form:
         assert any(len(frames) > 1 for frames in mine.values())
+    if form in ("g++", "g++-split", "g++-O3-lto"):
+        names = {name for frames in mine.values() for name, _, _ in frames}
+        assert "outer::{lambda}::operator()" in names and "operator()" not in names
 
 
 @pytest.mark.parametrize("form", ["g++", "g++-dwarf4", "clang++", "gcc"])
