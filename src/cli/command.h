@@ -19,9 +19,11 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
+int command_trampoline(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_view(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_diff(int argc, char **argv);
 int command_import(int argc, char **argv);

@@ -31,6 +31,7 @@ struct stack_entry {
     uint64_t return_address;
     uint64_t stack_pointer;
     struct context *context; /* of the caller: current again after the return */
+    uint64_t code;           /* the engine's own: where the return goes on in translated code */
 };
 
 /* Return addresses no program has. For the bottom of a stack: */

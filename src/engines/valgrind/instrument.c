@@ -39,7 +39,7 @@
 
 #include <stddef.h>
 
-#define STACK_ENTRY_BYTES 24
+#define STACK_ENTRY_BYTES 32
 _Static_assert(sizeof(struct stack_entry) == STACK_ENTRY_BYTES, "inline code knows the layout");
 
 /* ---- small words for flat IR ---- */
