@@ -40,14 +40,19 @@ export class Table {
      * `longest(keys)` of the column tells without making all of them.
      */
     setWidths(keys) {
+        let characters = 0;
+        let pixels = 180 + 140;
         const widths = this.columns.map((column) => {
             if (!column.numeric)
-                return column.id === 'name' ? 'minmax(180px, 3fr)' : 'minmax(100px, 0.8fr)';
+                return column.id === 'name' ? 'minmax(180px, 1fr)' : '140px';
             const room = column.hasNote ? 104 : 24;
-            const length = Math.max(column.longest(keys), column.title.length + 3);
-            return `minmax(calc(${length}ch + ${room}px), 1fr)`;
+            const length = Math.max(column.longest(keys), column.title.length + 2) + 1;
+            characters += length;
+            pixels += room;
+            return `calc(${length}ch + ${room}px)`;
         });
         this.grid.style.setProperty('--columns', widths.join(' '));
+        this.grid.style.minWidth = `calc(${characters}ch + ${pixels}px)`;
     }
 
     /* keys: what each row is of, in order; selected: one of them or -1 */
