@@ -19,6 +19,7 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
+int command_trampoline(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_report(int argc, char **argv);

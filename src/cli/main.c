@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"import", "make a profile of another profiler's data", command_import},
     {"merge", "make one profile of several", command_merge},
     {"symbolize", "look up names for a profile recorded with --raw", command_symbolize},
+    {"trampoline", "run a Python whose functions perf can see", command_trampoline},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

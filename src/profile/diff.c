@@ -175,6 +175,7 @@ struct diff *diff_make(const struct view *base, const struct view *new)
     diff->tree = view_new_like(new);
     diff->tree->frame_count = 0; /* it gets the frames of both */
     view_builder_start(&overlay.builder, diff->tree, new->node_count);
+    grow_columns(&overlay);
     lay_over(&overlay, new, false);
     lay_over(&overlay, base, true);
     for (size_t i = 0; i < diff->tree->node_count; i++) {
