@@ -8,6 +8,7 @@ import { element, TALLEST } from './dom.js';
 
 const ROW_HEIGHT = 26; /* pixels, as the style sheet has it */
 const MARGIN = 6; /* rows made above and below what is seen */
+const PRINTED = 120; /* rows on paper */
 
 export class Table {
     /*
@@ -64,10 +65,11 @@ export class Table {
         this.selected = selected;
         this.showHeader(sort, ascending);
         this.grid.setAttribute('aria-rowcount', keys.length + 1);
-        this.rows.style.height = `${Math.min(keys.length * ROW_HEIGHT, TALLEST)}px`;
-        if (isOther)
+        if (isOther) {
+            this.rows.style.height = `${Math.min(keys.length * ROW_HEIGHT, TALLEST)}px`;
             this.host.scrollTop = Math.max(row, 0) * ROW_HEIGHT;
-        this.draw(true);
+        }
+        this.draw();
     }
 
     showHeader(sort, ascending) {
@@ -91,13 +93,11 @@ export class Table {
 
     draw() {
         const hadFocus = this.rows.contains(document.activeElement);
-        const top = Math.max(0, this.host.scrollTop);
-        const seen = Math.ceil((this.isPrinting ? 4000 : this.host.clientHeight) / ROW_HEIGHT);
-        const from = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN);
-        const to = Math.min(this.keys.length, from + seen + 2 * MARGIN);
+        const { from, to, count } = this.rowsInSight();
+        this.rows.style.height = `${Math.min(count * ROW_HEIGHT, TALLEST)}px`;
         const made = [];
         const chosen = this.keys.indexOf(this.selected);
-        if (chosen >= 0 && (chosen < from || chosen >= to))
+        if (chosen >= 0 && chosen < count && (chosen < from || chosen >= to))
             made.push(this.row(chosen, true));
         for (let i = from; i < to; i++)
             made.push(this.row(i, chosen < 0 ? i === from : i === chosen));
@@ -105,6 +105,16 @@ export class Table {
         if (hadFocus || this.focusNext)
             this.focus();
         this.focusNext = false;
+    }
+
+    /* On paper there is no scrolling: the first rows, and no empty pages after them. */
+    rowsInSight() {
+        const count = this.keys.length;
+        if (matchMedia('print').matches)
+            return { from: 0, to: Math.min(count, PRINTED), count: Math.min(count, PRINTED) };
+        const from = Math.max(0, Math.floor(this.host.scrollTop / ROW_HEIGHT) - MARGIN);
+        const seen = Math.ceil(this.host.clientHeight / ROW_HEIGHT);
+        return { from, to: Math.min(count, from + seen + 2 * MARGIN), count };
     }
 
     row(index, isStop) {

@@ -161,6 +161,9 @@ export class Toolbar {
                                                 : `${formatCount(found.functions)} functions`;
         if (found.functions === 0)
             return 'no match';
+        if (found.oldTotal)
+            return `${functions}, ${formatCount(found.oldTotal.exact(0))} → ` +
+                formatCount(found.total.exact(0));
         return `${functions}, ${formatCount(found.total.exact(0))} ` +
             `(${formatShare(found.total.number(0), tree.total.number(0))})`;
     }
