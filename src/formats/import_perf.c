@@ -23,6 +23,8 @@ struct perf {
     char *event;      /* the one that counts; NULL until the first sample */
     uint32_t *frames; /* of the sample being read, leaf first */
     size_t frame_count, frame_capacity;
+    const char **inlined; /* names of functions inlined in the one that the next line tells */
+    size_t inlined_count, inlined_capacity;
     uint32_t root;
     uint64_t period;
     bool in_sample, counted;
@@ -90,6 +92,20 @@ static bool read_header(struct perf *perf, char *line)
     return true;
 }
 
+static void add_frame(struct perf *perf, const char *name, const char *object)
+{
+    *array_push(perf->frames, perf->frame_count, perf->frame_capacity) =
+        maker_function(&perf->maker, name, object);
+}
+
+/* perf tells inlined functions before the one that has their code, and no object for them. */
+static void add_inlined(struct perf *perf, const char *object)
+{
+    for (size_t i = 0; i < perf->inlined_count; i++)
+        add_frame(perf, perf->inlined[i], object);
+    perf->inlined_count = 0;
+}
+
 /* "   55d0 name+0x10 (/path)": the object is the last parenthesis, the name what is between. */
 static void read_frame(struct perf *perf, char *line)
 {
@@ -110,10 +126,14 @@ static void read_frame(struct perf *perf, char *line)
     if (offset && !strncmp(offset, "+0x", 3) &&
         offset[3 + strspn(offset + 3, "0123456789abcdef")] == 0)
         *offset = 0;
-    if (!strcmp(object, "inlined"))
-        object = "";
-    *array_push(perf->frames, perf->frame_count, perf->frame_capacity) =
-        maker_function(&perf->maker, *name ? name : "[unknown]", object);
+    if (!*name)
+        name = "[unknown]";
+    if (!strcmp(object, "inlined")) {
+        *array_push(perf->inlined, perf->inlined_count, perf->inlined_capacity) = name;
+        return;
+    }
+    add_inlined(perf, object);
+    add_frame(perf, name, object);
 }
 
 static int end_sample(struct perf *perf, size_t number, const char *name, struct error *error)
@@ -121,6 +141,7 @@ static int end_sample(struct perf *perf, size_t number, const char *name, struct
     uint32_t context = perf->root;
     int result = OK;
 
+    add_inlined(perf, "");
     if (perf->in_sample && perf->counted) {
         if (perf->frame_count == 0)
             context =
@@ -188,6 +209,7 @@ static int perf_read(const struct file_bytes *input, const char *name, struct pr
     maker_discard(&perf.maker);
     free(perf.event);
     free(perf.frames);
+    free(perf.inlined);
     return result;
 }
 

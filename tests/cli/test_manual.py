@@ -11,7 +11,7 @@ import pytest
 from support import ROOT, run
 
 MANUAL = os.path.join(ROOT, "docs", "man")
-COMMANDS = ["report", "export", "diff", "import", "merge", "info"]
+COMMANDS = ["report", "export", "diff", "import", "merge", "info", "trampoline"]
 
 
 def page(name):
