@@ -495,6 +495,27 @@ print("all well")
 
 
 @every_version
+def test_a_thread_with_the_smallest_stack(version, tmp_path):
+    code = """
+import threading
+threading.stack_size(32768)
+def foo(): done.append(bar())
+def bar(): return 1
+done = []
+thread = threading.Thread(target=foo)
+thread.start(); thread.join()
+print(done)
+"""
+    plain = tmp_path / "plain.py"
+    plain.write_text(code)
+    if Run([python(version), str(plain)], tmp_path).stdout != "[1]\n":
+        pytest.skip("this CPython itself needs more stack")
+    run = run_under_trampoline(version, tmp_path, code)
+    assert (run.status, run.stdout, run.stderr) == (0, "[1]\n", "")
+    assert {"foo", "bar"} <= set(run.map_names())
+
+
+@every_version
 def test_exception_in_flight_at_the_first_call(version, tmp_path):
     run = run_in_process(version, tmp_path, """
 import trueflame_trampoline as t
