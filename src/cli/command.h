@@ -23,6 +23,7 @@ int command_trampoline(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_view(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_diff(int argc, char **argv);
 int command_import(int argc, char **argv);

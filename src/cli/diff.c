@@ -16,6 +16,7 @@
 static const struct diff_format *const formats[] = {
     &diff_text,
     &diff_folded,
+    &diff_html,
     &diff_json,
     &diff_markdown,
 };

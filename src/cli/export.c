@@ -14,7 +14,7 @@
 
 static const struct export_format *const formats[] = {
     &format_folded,  &format_pprof, &format_speedscope, &format_callgrind,
-    &format_firefox, &format_svg,   &format_json,
+    &format_firefox, &format_svg,   &format_html,       &format_json,
 };
 
 #define MOST_PATH_FRAMES 4000000000ull
@@ -36,7 +36,8 @@ static int print_help(void)
         printf("  -f %-24s%s\n", formats[i]->name, formats[i]->summary);
     fputs("\n  -o OUT                     the file to write\n"
           "  --frames=name|full|raw     folded: names, with objects, or addresses\n"
-          "  --annotate                 folded: mark inlined frames with _[i]\n\n",
+          "  --annotate                 folded: mark inlined frames with _[i]\n"
+          "  --embed-source             html: put the source files that ran into the page\n\n",
           stdout);
     fputs(transform_help, stdout);
     return 0;
@@ -50,14 +51,19 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
+/* `view` NULL: the format makes its own of the profile. */
 static int write_view(const struct export_arguments *arguments, const struct view *view,
-                      struct error *error)
+                      const struct profile *profile, struct error *error)
 {
+    const struct export_format *format = arguments->format;
     struct output output;
 
     if (output_open(&output, arguments->output, error))
         return ERROR;
-    if (arguments->format->write(view, &arguments->options, output.stream, error)) {
+    int result = view ? format->write(view, &arguments->options, output.stream, error)
+                      : format->write_profile(profile, &arguments->transforms.transforms,
+                                              &arguments->options, output.stream, error);
+    if (result != OK) {
         output_discard(&output);
         return ERROR;
     }
@@ -95,12 +101,14 @@ static int export_file(struct export_arguments *arguments)
         return cli_fail_error(&error);
     const char *command = profile_string(profile, profile->meta.command);
     arguments->options.title = *command ? command : arguments->input;
-    int result = transforms_apply(profile, transforms, &view, &error);
+    int result = OK;
+    if (!arguments->format->write_profile)
+        result = transforms_apply(profile, transforms, &view, &error);
     if (result == OK && arguments->format->long_paths)
         result = check_paths(view, arguments->format->name, &error);
     if (result != OK)
         cli_fail("%s: %s", arguments->input, error.text);
-    else if ((result = write_view(arguments, view, &error)) != OK)
+    else if ((result = write_view(arguments, view, profile, &error)) != OK)
         cli_fail_error(&error);
     view_free(view);
     profile_free(profile);
@@ -141,6 +149,9 @@ static int parse_option(struct export_arguments *arguments, char **argv, int cod
     case 'a':
         arguments->options.annotate = true;
         return 0;
+    case 's':
+        arguments->options.embed_source = true;
+        return 0;
     case 'h':
         return print_help() + 1;
     default:
@@ -155,6 +166,7 @@ int command_export(int argc, char **argv)
         {"output", required_argument, NULL, 'o'},
         {"frames", required_argument, NULL, 'F'},
         {"annotate", no_argument, NULL, 'a'},
+        {"embed-source", no_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         TRANSFORM_OPTIONS,
         {0},

@@ -25,6 +25,7 @@ struct diff_format {
 
 extern const struct diff_format diff_text;
 extern const struct diff_format diff_folded;
+extern const struct diff_format diff_html;
 extern const struct diff_format diff_json;
 extern const struct diff_format diff_markdown;
 
