@@ -82,7 +82,8 @@ static void change(uint8_t *bytes, size_t size_bytes)
         size_t at = random_number(range);
         uint64_t width = 1 + random_number(8);
         for (uint64_t i = 0; i < width && at + i < size_bytes; i++)
-            bytes[at + i] = random_number(2) ? edges[random_number(5)] : (uint8_t)random_number(256);
+            bytes[at + i] =
+                random_number(2) ? edges[random_number(5)] : (uint8_t)random_number(256);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define CHUNK_BYTES (1u << 20)
-#define SCRATCH_BYTES \
+#define SCRATCH_BYTES                                                                              \
     ((sizeof(struct block) + TRANSLATION_OPS * sizeof(struct op) + 63) & ~(size_t)63)
 
 struct block_chunk {

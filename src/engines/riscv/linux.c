@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 struct call {
-    uint16_t number; /* of the guest */
-    int16_t host;    /* the host's number, where the call is passed on */
+    uint16_t number;  /* of the guest */
+    int16_t host;     /* the host's number, where the call is passed on */
     uint8_t pointers; /* bit N: argument N is a pointer */
     const char *name;
     linux_call *emulate; /* NULL: passed on */
@@ -105,8 +105,14 @@ static int64_t getrlimit_call(struct riscv_machine *machine, const uint64_t *arg
     return prlimit(machine, as_prlimit);
 }
 
-#define PASS(number, name, pointers)    {number, SYS_##name, pointers, #name, NULL}
-#define EMULATE(number, name, function) {number, 0, 0, #name, function}
+#define PASS(number, name, pointers)                                                               \
+    {                                                                                              \
+        number, SYS_##name, pointers, #name, NULL                                                  \
+    }
+#define EMULATE(number, name, function)                                                            \
+    {                                                                                              \
+        number, 0, 0, #name, function                                                              \
+    }
 #define A0 1
 #define A1 2
 #define A2 4
@@ -296,8 +302,7 @@ static int start(struct riscv_machine *machine, struct error *error)
     struct linux_state *state = memory_allocate_zeroed(1, sizeof *state);
 
     machine->environment_state = state;
-    state->break_start = state->break_end =
-        (image->end + MEMORY_PAGE - 1) & ~(MEMORY_PAGE - 1);
+    state->break_start = state->break_end = (image->end + MEMORY_PAGE - 1) & ~(MEMORY_PAGE - 1);
     if (image_load(image, &machine->memory, false, error))
         return ERROR;
     return linux_prepare_stack(machine, error);

@@ -120,7 +120,7 @@ int64_t linux_readlinkat(struct riscv_machine *machine, const uint64_t *argument
     }
     size_t size_bytes = arguments[3] < (uint64_t)length ? arguments[3] : (size_t)length;
     return memory_write(&machine->memory, arguments[2], link, size_bytes) ? (int64_t)size_bytes
-                                                                         : -EFAULT;
+                                                                          : -EFAULT;
 }
 
 /* Does a readv or writev with the vector's guest addresses turned into the host's. */

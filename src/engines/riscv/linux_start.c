@@ -154,7 +154,8 @@ int linux_prepare_stack(struct riscv_machine *machine, struct error *error)
     /* A page that stays free below keeps a runaway recursion from reaching a mapping. */
     linux_state_of(machine)->map_limit = STACK_TOP - STACK_BYTES - 256 * MEMORY_PAGE;
 
-    uint64_t *addresses = memory_allocate_zeroed(argument_count + variable_count, sizeof *addresses);
+    uint64_t *addresses =
+        memory_allocate_zeroed(argument_count + variable_count, sizeof *addresses);
     bool fits = push_string(&builder, machine->options.path);
     uint64_t name = builder.sp;
     fits = fits && push_strings(&builder, variables, variable_count, addresses + argument_count) &&

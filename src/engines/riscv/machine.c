@@ -69,7 +69,8 @@ static void handle_fault(int number, siginfo_t *information, void *context)
     uint64_t address = (uint64_t)((uint8_t *)information->si_addr - machine->memory.zero);
     if (machine->memory.sparse && map_touched(machine, address))
         return;
-    /* The kernel gave the handler a fresh control register; the guest's flags are in the saved one. */
+    /* The kernel gave the handler a fresh control register; the guest's flags are in the saved one.
+     */
     _mm_setcsr(((ucontext_t *)context)->uc_mcontext.fpregs->mxcsr);
     machine_fault(machine, number == SIGBUS ? DISPATCH_BUS : DISPATCH_FAULT, address);
 }
@@ -198,8 +199,7 @@ static enum dispatch_stop run_short_block(struct riscv_machine *machine)
 {
     struct jump_cache_entry *entry = blocks_jump_entry(&machine->blocks, machine->pc);
     struct jump_cache_entry saved = *entry;
-    struct block *block =
-        blocks_find_short(machine, machine->pc, (unsigned)machine->slice);
+    struct block *block = blocks_find_short(machine, machine->pc, (unsigned)machine->slice);
 
     *entry = (struct jump_cache_entry){.address = machine->pc, .block = block};
     enum dispatch_stop stop = machine_dispatch(machine);

@@ -21,16 +21,17 @@
 #define CALLER_SIDE 8
 
 struct profiler {
-    struct hot hot;        /* first: dispatch touches it all the time */
-    int64_t settled;       /* machine->slice when instructions were last added to a context */
+    struct hot hot;  /* first: dispatch touches it all the time */
+    int64_t settled; /* machine->slice when instructions were last added to a context */
     struct thread *thread;
     struct core core;
     struct code_module *module;
     bool line_detail;
-    uint64_t trampoline;   /* handlers return there; 0: none */
+    uint64_t trampoline; /* handlers return there; 0: none */
 };
 
-/* Where the function that holds `address` ends, for the translator; UINT64_MAX without a profile. */
+/* Where the function that holds `address` ends, for the translator; UINT64_MAX without a profile.
+ */
 uint64_t profiling_function_end(struct riscv_machine *machine, uint64_t address);
 
 /* Fills in what the profile knows of a new block. */

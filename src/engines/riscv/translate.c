@@ -138,7 +138,8 @@ static bool emit_float(const struct block_cache *cache, struct translation *tran
         emit(cache, translation, MICRO_float_away)->immediate = (int32_t)instruction->word;
         return true;
     }
-    bool switches = rounding != ROUND_DYNAMIC && !to_integer && !is_always_exact(instruction->operation);
+    bool switches =
+        rounding != ROUND_DYNAMIC && !to_integer && !is_always_exact(instruction->operation);
     if (switches)
         emit(cache, translation, MICRO_set_rounding)->immediate = (int32_t)rounding;
     struct op *op = emit(cache, translation, instruction->operation);
@@ -217,8 +218,8 @@ static bool translate_plain(const struct block_cache *cache, struct translation 
                  (operation == RISCV_add && (!instruction->rs1 || !instruction->rs2));
     struct op *op = emit(cache, translation, moves ? (unsigned)MICRO_move : operation);
     op->rd = instruction->rd ? instruction->rd : NOWHERE;
-    op->rs1 = moves && !instruction->rs1 && operation == RISCV_add ? instruction->rs2
-                                                                  : instruction->rs1;
+    op->rs1 =
+        moves && !instruction->rs1 && operation == RISCV_add ? instruction->rs2 : instruction->rs1;
     op->rs2 = instruction->rs2;
     op->immediate = immediate;
     return true;
