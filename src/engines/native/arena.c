@@ -1,0 +1,138 @@
+/* arena.c: see arena.h. */
+#include "engines/native/arena.h"
+#include "engines/native/layout.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+
+#define PAGE        4096ul
+#define CHUNK       (1ul << 20)
+#define LARGE       (32ul << 10)
+#define CLASS_BYTES 64ul
+
+struct free_piece {
+    struct free_piece *next;
+};
+
+static struct {
+    struct lock lock;
+    uint64_t next;          /* where the next mapping goes */
+    uint8_t *chunk;         /* the rest of the last chunk */
+    size_t chunk_left;
+    struct free_piece *free[LARGE / CLASS_BYTES + 1]; /* by size in CLASS_BYTES */
+} arena = {.next = ARENA_START};
+
+void lock_take(struct lock *lock)
+{
+    uint32_t free = 0;
+    if (__atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
+        sys(futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, 0, 0, 0);
+}
+
+void lock_give(struct lock *lock)
+{
+    if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+        sys(futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+/* NULL if the kernel has no memory for it. */
+static void *map_next(size_t size_bytes, int protection, int flags, long file)
+{
+    for (;;) {
+        uint64_t at = arena.next;
+        if (at + size_bytes > ARENA_END)
+            return NULL;
+        arena.next += size_bytes;
+        long got = sys(mmap, at, size_bytes, protection,
+                       flags | MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
+        if ((uint64_t)got == at)
+            return (void *)at;
+        if (got != -EEXIST)
+            return NULL;
+    }
+}
+
+static void *map_memory(size_t size_bytes)
+{
+    void *memory = map_next(size_bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS, -1);
+    if (!memory)
+        fail("out of memory", NULL);
+    return memory;
+}
+
+static size_t round_up(size_t size, size_t to)
+{
+    return (size + to - 1) & ~(to - 1);
+}
+
+static void *allocate_small(size_t size_bytes)
+{
+    struct free_piece **list = &arena.free[size_bytes / CLASS_BYTES];
+    if (*list) {
+        struct free_piece *piece = *list;
+        *list = piece->next;
+        memset(piece, 0, size_bytes);
+        return piece;
+    }
+    if (arena.chunk_left < size_bytes) {
+        arena.chunk = map_memory(CHUNK);
+        arena.chunk_left = CHUNK;
+    }
+    void *memory = arena.chunk;
+    arena.chunk += size_bytes;
+    arena.chunk_left -= size_bytes;
+    return memory;
+}
+
+void *arena_allocate(size_t size_bytes)
+{
+    lock_take(&arena.lock);
+    void *memory = size_bytes <= LARGE ? allocate_small(round_up(size_bytes, CLASS_BYTES))
+                                       : map_memory(round_up(size_bytes, PAGE));
+    lock_give(&arena.lock);
+    return memory;
+}
+
+void arena_release(void *memory, size_t size_bytes)
+{
+    if (!memory || !size_bytes)
+        return;
+    if (size_bytes > LARGE) {
+        sys(munmap, memory, round_up(size_bytes, PAGE));
+        return;
+    }
+    lock_take(&arena.lock);
+    struct free_piece *piece = memory;
+    struct free_piece **list = &arena.free[round_up(size_bytes, CLASS_BYTES) / CLASS_BYTES];
+    piece->next = *list;
+    *list = piece;
+    lock_give(&arena.lock);
+}
+
+void arena_lock(void)
+{
+    lock_take(&arena.lock);
+}
+
+void arena_unlock(void)
+{
+    lock_give(&arena.lock);
+}
+
+void *arena_map_file(long file, size_t size_bytes)
+{
+    lock_take(&arena.lock);
+    void *memory = map_next(round_up(size_bytes, PAGE), PROT_READ, 0, file);
+    lock_give(&arena.lock);
+    return memory;
+}
+
+bool engine_owns(uint64_t start, uint64_t end)
+{
+    bool in_cache = start < CACHE_START + CACHE_SIZE && end > CACHE_START;
+    return in_cache || (start < ARENA_END && end > ENGINE_START);
+}

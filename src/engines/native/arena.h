@@ -1,0 +1,36 @@
+/*
+ * arena.h: the engine's memory.
+ *
+ * Every mapping of the engine stands at an address it asks for, one after the other, so that the
+ * program's own mappings come out where they would without the engine. Memory is zeroed. Small
+ * pieces come from chunks and are reused by size; large ones are mappings of their own. Locking
+ * is inside.
+ */
+#ifndef TRUEFLAME_NATIVE_ARENA_H
+#define TRUEFLAME_NATIVE_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *arena_allocate(size_t size_bytes);
+void arena_release(void *memory, size_t size_bytes);
+
+/* Held over a fork, so that the child finds the arena whole. */
+void arena_lock(void);
+void arena_unlock(void);
+
+/* A file's first `size_bytes`, private and read-only; NULL if it cannot be had. */
+void *arena_map_file(long file, size_t size_bytes);
+
+/* Is any of [start, end) the engine's: image, arena or code cache? */
+bool engine_owns(uint64_t start, uint64_t end);
+
+/* A lock for short stretches; waiters sleep in the kernel. */
+struct lock {
+    uint32_t word; /* 0 free, 1 held, 2 held and waited for */
+};
+void lock_take(struct lock *lock);
+void lock_give(struct lock *lock);
+
+#endif

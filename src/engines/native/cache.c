@@ -1,0 +1,217 @@
+/* cache.c: see cache.h. */
+#include "engines/native/cache.h"
+#include "engines/native/fast.h"
+#include "engines/native/layout.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include "engines/native/translation.h"
+#include <sys/mman.h>
+
+#define FIRST_SLOTS 16384
+#define CODE_GRAIN  64
+#define COLD_START  (CACHE_SIZE / 8 * 5)
+#define ROOM        65536 /* more than the largest block and all that goes with it */
+
+struct cache cache;
+
+/* Two views of one file cannot be copied by a fork, only shared: the child gets none. */
+static void map_cache(void)
+{
+    long file = sys(memfd_create, "trueflame", MFD_CLOEXEC);
+    if (sys_failed(file) || sys_failed(sys(ftruncate, file, CACHE_SIZE)))
+        refuse_program("no memory for the code cache", NULL);
+    long writable = sys(mmap, CACHE_WRITE, CACHE_SIZE, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
+    long executable = sys(mmap, CACHE_START, CACHE_SIZE, PROT_READ | PROT_EXEC,
+                          MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
+    if (writable != (long)CACHE_WRITE || executable != CACHE_START)
+        refuse_program("no room for the code cache", NULL);
+    sys(madvise, CACHE_WRITE, CACHE_SIZE, MADV_DONTFORK);
+    sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
+    sys(close, file);
+    cache.hot = CACHE_JUMPS_BYTES;
+    cache.cold = COLD_START;
+    cache.stubs = CACHE_SIZE;
+    cache.exit_count = cache.block_count = 1;
+}
+
+void cache_init(void)
+{
+    _Static_assert(CACHE_WRITE == 0x650010000000ul, "cache_writable");
+    map_cache();
+    cache.exit_capacity = 16384;
+    cache.exits = arena_allocate(cache.exit_capacity * sizeof *cache.exits);
+    cache.block_capacity = 4096;
+    cache.blocks = arena_allocate(cache.block_capacity * sizeof *cache.blocks);
+    cache.slots = arena_allocate(FIRST_SLOTS * sizeof *cache.slots);
+    cache.slot_mask = FIRST_SLOTS - 1;
+    cache.by_code = arena_allocate(CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code);
+}
+
+void cache_restart(void)
+{
+    uint64_t code_bytes = CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code;
+    map_cache();
+    memset(cache.slots, 0, ((size_t)cache.slot_mask + 1) * sizeof *cache.slots);
+    arena_release(cache.by_code, code_bytes);
+    cache.by_code = arena_allocate(code_bytes);
+}
+
+static uint32_t hash(uint64_t pc)
+{
+    return (uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40);
+}
+
+struct block *cache_find(uint64_t pc)
+{
+    for (uint32_t at = hash(pc) & cache.slot_mask;; at = (at + 1) & cache.slot_mask) {
+        uint32_t number = cache.slots[at];
+        if (!number)
+            return NULL;
+        struct block *block = &cache.blocks[number];
+        if (block->pc == pc && !(block->flags & BLOCK_DEAD))
+            return block;
+    }
+}
+
+static void insert(uint32_t number)
+{
+    uint32_t at = hash(cache.blocks[number].pc) & cache.slot_mask;
+    while (cache.slots[at])
+        at = (at + 1) & cache.slot_mask;
+    cache.slots[at] = number;
+}
+
+static void grow_slots(void)
+{
+    size_t old_bytes = ((size_t)cache.slot_mask + 1) * sizeof *cache.slots;
+    uint32_t *old = cache.slots;
+    cache.slot_mask = cache.slot_mask * 2 + 1;
+    cache.slots = arena_allocate(old_bytes * 2);
+    arena_release(old, old_bytes);
+    for (uint32_t number = 1; number < cache.block_count; number++)
+        if (!(cache.blocks[number].flags & BLOCK_DEAD))
+            insert(number);
+}
+
+static void *grow(void *rows, uint32_t *capacity, size_t row_bytes)
+{
+    size_t old_bytes = *capacity * row_bytes;
+    void *larger = arena_allocate(old_bytes * 2);
+    memcpy(larger, rows, old_bytes);
+    arena_release(rows, old_bytes);
+    *capacity *= 2;
+    return larger;
+}
+
+struct block *cache_add_block(uint64_t pc)
+{
+    if (cache.block_count == cache.block_capacity)
+        cache.blocks = grow(cache.blocks, &cache.block_capacity, sizeof *cache.blocks);
+    struct block *block = &cache.blocks[cache.block_count++];
+    *block = (struct block){.pc = pc};
+    return block;
+}
+
+uint32_t cache_add_exit(void)
+{
+    if (cache.exit_count == cache.exit_capacity)
+        cache.exits = grow(cache.exits, &cache.exit_capacity, sizeof *cache.exits);
+    cache.exits[cache.exit_count] = (struct exit){0};
+    return cache.exit_count++;
+}
+
+void cache_publish(struct block *block)
+{
+    uint32_t number = block - cache.blocks;
+    for (uint32_t at = block->code; at < block->code + block->code_size; at += CODE_GRAIN)
+        if (!cache.by_code[at / CODE_GRAIN])
+            cache.by_code[at / CODE_GRAIN] = number;
+    uint32_t last = (block->code + block->code_size - 1) / CODE_GRAIN;
+    if (!cache.by_code[last])
+        cache.by_code[last] = number;
+    insert(number);
+    if (cache.block_count * 2 > cache.slot_mask)
+        grow_slots();
+}
+
+/* Blocks lie in the order of their numbers; a grain knows the first one in it. */
+struct block *cache_find_code(uint64_t address)
+{
+    if (address < CACHE_START || address >= CACHE_START + CACHE_SIZE)
+        return NULL;
+    uint32_t offset = address - CACHE_START;
+    uint32_t number = cache.by_code[offset / CODE_GRAIN];
+    for (; number && number < cache.block_count; number++) {
+        struct block *block = &cache.blocks[number];
+        if (block->code > offset)
+            return NULL;
+        if (offset < block->code + block->code_size)
+            return block;
+    }
+    return NULL;
+}
+
+bool cache_has_room(void)
+{
+    return cache.hot + ROOM < COLD_START && cache.cold + ROOM < cache.stubs;
+}
+
+static void patch(uint32_t offset, uint64_t to)
+{
+    uint32_t distance = to - (CACHE_START + offset + 4);
+    __atomic_store_n((uint32_t *)cache_writable(offset), distance, __ATOMIC_RELEASE);
+}
+
+void cache_link(struct exit *exit, struct block *to, uint64_t code)
+{
+    if (!exit->patch || exit->linked || (cache.blocks[exit->block].flags & BLOCK_DEAD))
+        return;
+    exit->linked = 1;
+    exit->next_incoming = to->incoming;
+    to->incoming = exit - cache.exits;
+    patch(exit->patch, code);
+}
+
+/* Whoever still comes here by an old address is sent to look for the pc anew. */
+static void close_entry(struct block *block)
+{
+    uint32_t id = cache_add_exit();
+    cache.exits[id] = (struct exit){
+        .kind = EXIT_JUMP, .target = block->pc, .block = block - cache.blocks};
+    cache.stubs -= STUB_BYTES;
+    struct emitter stub = {cache_writable(cache.stubs), CACHE_START + cache.stubs};
+    emit_stub(&stub, id);
+    uint32_t distance = cache.stubs - (block->code + 5);
+    uint64_t first = *(uint64_t *)cache_writable(block->code);
+    first = (first & ~0xfffffffffful) | 0xe9 | (uint64_t)distance << 8;
+    __atomic_store_n((uint64_t *)cache_writable(block->code), first, __ATOMIC_RELEASE);
+}
+
+static void unlink_block(struct block *block)
+{
+    for (uint32_t id = block->incoming, next; id; id = next) {
+        struct exit *exit = &cache.exits[id];
+        next = exit->next_incoming;
+        exit->linked = 0;
+        patch(exit->patch, CACHE_START + exit->stub);
+    }
+    block->incoming = 0;
+    block->flags |= BLOCK_DEAD;
+    close_entry(block);
+}
+
+void cache_invalidate(uint64_t start, uint64_t end)
+{
+    bool any = false;
+    for (uint32_t number = 1; number < cache.block_count; number++) {
+        struct block *block = &cache.blocks[number];
+        bool overlaps = block->pc < end && block->pc + block->source_size > start;
+        if (!overlaps || (block->flags & BLOCK_DEAD))
+            continue;
+        unlink_block(block);
+        any = true;
+    }
+    if (any)
+        fast_forget_landings(start, end);
+}

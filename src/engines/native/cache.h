@@ -1,0 +1,133 @@
+/*
+ * cache.h: the code cache: translated blocks, the exits out of them, and how to find both.
+ *
+ *   jumps     one word for each of 65536 indirect jump targets (fast.c)
+ *   hot   ->  blocks, one after the other            the program's instructions
+ *   cold  ->  what sequences of fast.c do rarely, entries of blocks for indirect branches
+ *   stubs <-  from the end: exits that are taken once, then linked past
+ *
+ * The memory is one file mapped twice: executable at CACHE_START, writable at CACHE_WRITE; no
+ * mapping is both. A block stays where it is until the whole cache is thrown away.
+ *
+ * A block has, for every place in its code where a signal may find it, a `struct mark`: the
+ * program's pc and which registers are away in their spill slots there. So a fault or an
+ * asynchronous signal can always be told the exact state of the program.
+ */
+#ifndef TRUEFLAME_NATIVE_CACHE_H
+#define TRUEFLAME_NATIVE_CACHE_H
+
+#include "engines/native/arena.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum mark_kind {
+    MARK_PROGRAM, /* here the program is at `pc`, once `spilled` registers are restored */
+    MARK_ENGINE,  /* between two states of the program: run on to the next mark */
+};
+
+struct mark {
+    uint16_t offset;  /* from the block's code on */
+    uint16_t spilled; /* bit n: register n is in spill[n] */
+    uint8_t kind : 1; /* enum mark_kind */
+    uint8_t segment : 7; /* of the block */
+    int8_t ahead;     /* instructions already counted but not yet executed */
+    uint16_t pc_offset; /* from the block's pc on */
+};
+
+struct block {
+    uint64_t pc;        /* of the program */
+    uint32_t code;      /* offset in the cache */
+    uint32_t code_size;
+    uint32_t source_size; /* bytes from pc on that were translated */
+    uint16_t mark_count;
+    uint16_t flags;     /* enum block_flags */
+    struct mark *marks; /* sorted by offset */
+    uint32_t *segments; /* the core's numbers of its segments; line detail only */
+    uint32_t incoming;  /* first exit that is linked to this block, 0: none */
+    struct code_function *function; /* NULL: a PLT or anonymous code */
+    uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
+};
+
+enum block_flags { BLOCK_DEAD = 1, BLOCK_PLT = 2 };
+
+enum exit_kind {
+    EXIT_NONE,
+    EXIT_JUMP,          /* to `target`, by a branch that can be linked */
+    EXIT_JUMP_INDIRECT, /* to thread.target */
+    EXIT_CALL,          /* to `target`, return address pushed */
+    EXIT_CALL_INDIRECT, /* to thread.target, return address pushed */
+    EXIT_RETURN,        /* to thread.target, return address popped */
+    EXIT_ENTER,         /* to `target`: a call was made, the context is right */
+    EXIT_LANDED,        /* to thread.target: a return was made, the context is right */
+    EXIT_MISMATCH,      /* to `target`, which belongs to another function */
+    EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
+    EXIT_REQUEST,       /* requests.c; on to `target` */
+    EXIT_SYSCALL,
+    EXIT_ILLEGAL,       /* no instruction of ours at `target` */
+    EXIT_UNMAPPED,      /* nothing executable at `target` */
+    EXIT_REFUSED,
+};
+
+struct exit {
+    uint64_t target;   /* where the program goes on; EXIT_CALL_INDIRECT: unknown */
+    uint64_t pc;       /* of the branch */
+    uint32_t patch;    /* offset of the 32-bit displacement that linking rewrites, 0: none */
+    uint32_t block;    /* number of the block that has this exit */
+    uint32_t next_incoming; /* next exit that is linked to the same block */
+    uint32_t stub;     /* offset of its code */
+    uint8_t kind;      /* enum exit_kind */
+    uint8_t length;    /* bytes of the branch instruction */
+    uint8_t linked;
+    uint32_t landing;  /* calls: cache address where their returns go on */
+    uint16_t pops;     /* EXIT_RETURN: bytes the instruction drops besides the address */
+    uint32_t site;     /* calls: the core's number, 0 until it is asked for; system calls:
+                        * the core's number of the segment they end */
+    const char *refusal;
+};
+
+struct cache {
+    struct lock lock;       /* held while blocks are made, linked or removed, and in the core */
+    uint32_t hot, cold, stubs; /* offsets where each goes on */
+    struct exit *exits;     /* row 0 is unused */
+    uint32_t exit_count, exit_capacity;
+    struct block *blocks;   /* row 0 is unused */
+    uint32_t block_count, block_capacity;
+    uint32_t *slots;        /* hash of pc to block number */
+    uint32_t slot_mask;
+    uint32_t *by_code;      /* block number for each CODE_GRAIN bytes of cache, for signals */
+};
+
+extern struct cache cache;
+
+void cache_init(void);
+
+/* In the child of a fork, which does not inherit the memory: an empty cache. */
+void cache_restart(void);
+
+/* The block that begins at `pc`, or NULL. */
+struct block *cache_find(uint64_t pc);
+
+/* The block whose code holds cache address `address`, or NULL. */
+struct block *cache_find_code(uint64_t address);
+
+#define CACHE_JUMPS_BYTES (65536u * 8)
+
+/* Is there room for the largest block? */
+bool cache_has_room(void);
+
+struct block *cache_add_block(uint64_t pc);
+void cache_publish(struct block *block); /* its code is complete: it may be found */
+uint32_t cache_add_exit(void);
+
+/* The branch of `exit` goes to cache address `code`, an entry of `to`, from now on. */
+void cache_link(struct exit *exit, struct block *to, uint64_t code);
+
+/* Blocks with source bytes in [start, end) are gone. */
+void cache_invalidate(uint64_t start, uint64_t end);
+
+static inline uint8_t *cache_writable(uint32_t offset)
+{
+    return (uint8_t *)(0x650010000000ul + offset);
+}
+
+#endif

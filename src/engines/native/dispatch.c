@@ -1,0 +1,241 @@
+/*
+ * dispatch.c: what happens when a thread leaves the cache: the exit says why, the core is told,
+ * and the thread goes back in at the block for its new pc.
+ *
+ * What always holds inside the cache: the current context's code is the function of the block
+ * that runs (a PLT runs in its caller's context; anonymous code in that of the anonymous function
+ * that was entered). A branch between two blocks of one function is linked for good; any other
+ * comes here and is shown to the core.
+ */
+#include "engines/native/fast.h"
+#include "engines/native/lines.h"
+#include "engines/native/record.h"
+#include "engines/native/requests.h"
+#include "engines/native/signals.h"
+#include "engines/native/syscalls.h"
+#include "engines/native/translate.h"
+#include "engines/native/text.h"
+#include "engines/native/threads.h"
+
+static uint64_t stack_pointer(const struct native_thread *thread)
+{
+    return thread->registers[REGISTER_RSP];
+}
+
+static bool belongs(const struct native_thread *thread, const struct block *block)
+{
+    if (block->flags & BLOCK_PLT)
+        return true;
+    if (thread->hot.pending_site)
+        return false;
+    const struct code_function *code = thread->hot.current->code;
+    if (block->function)
+        return code == block->function;
+    return code->flags & CODE_FUNCTION_ANONYMOUS;
+}
+
+/* The block at the thread's pc, with the current context brought in line. */
+static struct block *enter_block(struct native_thread *thread)
+{
+    struct block *block = translate_block(thread->pc);
+    if (belongs(thread, block))
+        return block;
+    record_settle(thread);
+    struct context *before = thread->hot.current;
+    const struct stack_entry *top = thread->hot.top;
+    bool plain = !thread->hot.pending_site;
+    core_mismatch(&core, thread->thread, thread->pc, stack_pointer(thread));
+    block = translate_block(thread->pc); /* the core may have found a function to begin here */
+    uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
+    if (plain && thread->hot.top == top) /* no frame was left: it will be so again */
+        *fast_call_slot(thread, before, number) =
+            (struct child_slot){.key = before->key + number, .child = thread->hot.current};
+    return block;
+}
+
+/* Within a function, or from a caller into a PLT: the context stays. */
+static bool context_stays(const struct block *from, const struct block *to)
+{
+    if (to->flags & BLOCK_PLT)
+        return true;
+    return from->function == to->function && !(from->flags & BLOCK_PLT);
+}
+
+static struct block *take_jump(struct native_thread *thread, uint32_t id)
+{
+    thread->pc = cache.exits[id].target;
+    struct block *to = enter_block(thread);
+    struct exit *exit = &cache.exits[id];
+    const struct block *from = &cache.blocks[exit->block];
+    if (context_stays(from, to))
+        cache_link(exit, to, CACHE_START + to->code);
+    else if (!(from->flags & BLOCK_PLT))
+        cache_link(exit, to, fast_transition_entry(to));
+    return to;
+}
+
+static struct block *take_enter(struct native_thread *thread, uint32_t id)
+{
+    thread->pc = cache.exits[id].target;
+    struct block *to = translate_block(thread->pc);
+    if (!belongs(thread, to))
+        return enter_block(thread);
+    cache_link(&cache.exits[id], to, CACHE_START + to->code);
+    return to;
+}
+
+static struct block *take_indirect_jump(struct native_thread *thread, uint32_t id)
+{
+    uint64_t sp = stack_pointer(thread);
+    bool from_plt = cache.blocks[cache.exits[id].block].flags & BLOCK_PLT;
+    thread->pc = thread->target;
+    if (thread->hot.top[-1].stack_pointer - 8 - sp > thread->hot.reach) {
+        record_settle(thread);
+        core_jump(&core, thread->thread, thread->pc, sp);
+    }
+    struct block *to = enter_block(thread);
+    if (!from_plt && !(to->flags & BLOCK_PLT))
+        fast_remember_jump(to->pc, fast_jump_entry(to));
+    return to;
+}
+
+static uint32_t site_of(struct exit *exit)
+{
+    if (!exit->site)
+        exit->site = tree_site(&core.tree, exit->pc, code_map_find(&core.code, exit->pc).module);
+    return exit->site;
+}
+
+/* The next call from here to there stays in the cache. */
+static void remember_call(struct native_thread *thread, uint32_t id, struct context *caller,
+                          struct block *callee)
+{
+    const struct exit *exit = &cache.exits[id];
+    bool direct = exit->kind == EXIT_CALL;
+    struct child_slot slot = {.key = caller->key + exit->site, .child = thread->hot.current};
+    if (!direct) {
+        slot.target = callee->pc;
+        slot.code = fast_call_entry(callee);
+    }
+    *(direct ? fast_call_slot(thread, caller, exit->site)
+             : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
+}
+
+static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)
+{
+    struct exit *exit = &cache.exits[id];
+    thread->pc = target;
+    record_settle(thread);
+    struct context *caller = thread->hot.current;
+    core_call(&core, thread->thread, site_of(exit), target, exit->pc + exit->length,
+              stack_pointer(thread) + 8);
+    thread->hot.top[-1].code = exit->landing;
+    struct context *callee = thread->hot.current;
+    bool plain = !thread->hot.pending_site;
+    struct block *to = enter_block(thread);
+    if (plain && thread->hot.current == callee)
+        remember_call(thread, id, caller, to);
+    return to;
+}
+
+static struct block *take_return(struct native_thread *thread, const struct exit *exit)
+{
+    uint64_t sp = stack_pointer(thread) - exit->pops;
+    record_settle(thread);
+    thread->pc = thread->target;
+    if (!core_return_fast(thread->thread, thread->target, sp))
+        core_return(&core, thread->thread, thread->target, sp);
+    return enter_block(thread);
+}
+
+_Noreturn static void stop_refused(const struct exit *exit)
+{
+    char address[32];
+    struct string_builder builder = {address, 0, sizeof address};
+    string_add_number(&builder, exit->pc, 16);
+    fail("the program uses ", exit->refusal, " at 0x", address,
+         ", which the native engine cannot run; use --engine=valgrind", NULL);
+}
+
+static struct block *take_syscall(struct native_thread *thread, uint64_t next, uint32_t segment)
+{
+    thread->pc = next;
+    lock_give(&cache.lock);
+    bool begun = syscalls_perform(thread);
+    lock_take(&cache.lock);
+    if (begun)
+        return enter_block(thread);
+    thread->pc = next - 2;
+    if (options.line_detail)
+        lines_shorten(thread, segment, core.blocks[segment].instructions - 1);
+    else
+        thread->instructions--;
+    return enter_block(thread);
+}
+
+static struct block *take_exit(struct native_thread *thread, uint32_t id)
+{
+    struct exit *exit = &cache.exits[id];
+    switch (exit->kind) {
+    case EXIT_JUMP: return take_jump(thread, id);
+    case EXIT_JUMP_INDIRECT: return take_indirect_jump(thread, id);
+    case EXIT_ENTER: return take_enter(thread, id);
+    case EXIT_LANDED: thread->pc = thread->target; return enter_block(thread);
+    case EXIT_MISMATCH: thread->pc = exit->target; return enter_block(thread);
+    case EXIT_CALL: return take_call(thread, id, exit->target);
+    case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
+    case EXIT_RETURN: return take_return(thread, exit);
+    case EXIT_REQUEST:
+        thread->pc = exit->target;
+        requests_perform(thread);
+        return enter_block(thread);
+    case EXIT_SYSCALL: return take_syscall(thread, exit->target, exit->site);
+    case EXIT_REFUSED: stop_refused(exit);
+    case EXIT_ILLEGAL:
+    case EXIT_UNMAPPED:
+        thread->pc = exit->target;
+        signals_raise_fetch(thread, exit->kind == EXIT_ILLEGAL);
+        return translate_block(thread->pc);
+    }
+    fail("an exit that is none", NULL);
+}
+
+/* In the middle of the engine's own code: a signal that is held waits for the next state of the
+ * program, which the single step finds. */
+static uint64_t take_count(struct native_thread *thread, const struct exit *exit)
+{
+    lines_take_slot(thread, exit->site);
+    if (thread->pending)
+        thread->flags |= 0x100;
+    return exit->landing;
+}
+
+uint64_t thread_dispatch(struct native_thread *thread)
+{
+    lock_take(&cache.lock);
+    if (cache.exits[thread->exit_id].kind == EXIT_COUNT) {
+        uint64_t again = take_count(thread, &cache.exits[thread->exit_id]);
+        lock_give(&cache.lock);
+        return again;
+    }
+    if (thread->plane_changed)
+        threads_catch_up(thread);
+    struct block *block = take_exit(thread, thread->exit_id);
+    uint64_t code = CACHE_START + block->code;
+    lock_give(&cache.lock);
+    signals_safe_point(thread);
+    return code;
+}
+
+uint64_t thread_enter(struct native_thread *thread)
+{
+    return CACHE_START + enter_block(thread)->code;
+}
+
+void thread_start(struct native_thread *thread)
+{
+    lock_take(&cache.lock);
+    thread->cache_pc = thread_enter(thread);
+    lock_give(&cache.lock);
+    thread_resume(thread);
+}

@@ -1,0 +1,143 @@
+/*
+ * exec.c: see exec.h.
+ *
+ * The kernel is asked to run the engine again, with the program's path and arguments behind its
+ * own. Once it has agreed there is no way back, so whatever would have failed must fail before:
+ * the file and, for scripts, the interpreter are looked at here. What the engine could not run
+ * (another kind of program, set-uid) is executed as it is, outside the recording.
+ */
+#include "engines/native/exec.h"
+#include "engines/native/arena.h"
+#include "engines/native/cache.h"
+#include "engines/native/gate.h"
+#include "engines/native/load.h"
+#include "engines/native/proc.h"
+#include "engines/native/record.h"
+#include "engines/native/sys.h"
+#include "engines/native/syscalls.h"
+#include "engines/native/text.h"
+#include "engines/native/threads.h"
+#include <errno.h>
+#include <fcntl.h>
+
+static char **own_arguments;
+static unsigned own_count; /* up to and with "--" */
+static char engine_path[4096];
+
+void exec_init(char **arguments)
+{
+    own_arguments = arguments;
+    while (strcmp(arguments[own_count], "--"))
+        own_count++;
+    own_count++;
+    char **kept = arena_allocate(own_count * sizeof *kept);
+    for (unsigned i = 0; i < own_count; i++)
+        kept[i] = memcpy(arena_allocate(strlen(arguments[i]) + 1), arguments[i], strlen(arguments[i]) + 1);
+    own_arguments = kept;
+    long length = sys(readlink, "/proc/self/exe", engine_path, sizeof engine_path - 1);
+    if (length <= 0)
+        refuse_program("cannot find /proc/self/exe", NULL);
+}
+
+/* A list of the program's with room for `before` more in front; NULL if it cannot be read. */
+static char **take_list(uint64_t address, unsigned before, unsigned *count)
+{
+    unsigned capacity = 64;
+    char **list = arena_allocate((before + capacity) * sizeof *list);
+    for (*count = 0; address; (*count)++) {
+        if (*count + 1 == capacity) {
+            char **larger = arena_allocate((before + 2 * capacity) * sizeof *larger);
+            memcpy(larger, list, (before + capacity) * sizeof *list);
+            arena_release(list, (before + capacity) * sizeof *list);
+            list = larger;
+            capacity *= 2;
+        }
+        if (!gate_copy(&list[before + *count], (void *)(address + 8ul * *count), 8))
+            return NULL;
+        if (!list[before + *count])
+            break;
+    }
+    list[before + *count] = NULL;
+    return list;
+}
+
+static bool take_path(uint64_t address, char *path, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (!gate_copy(path + i, (const char *)address + i, 1))
+            return false;
+        if (!path[i])
+            return true;
+    }
+    return false;
+}
+
+static long run_engine(struct native_thread *thread, const char *path, uint64_t arguments,
+                       uint64_t environment)
+{
+    unsigned count, variables;
+    char **list = take_list(arguments, own_count + 1, &count);
+    char **environment_list = take_list(environment, 0, &variables);
+    if (!list || !environment_list)
+        return -EFAULT;
+    memcpy(list, own_arguments, own_count * sizeof *list);
+    list[own_count] = (char *)path;
+    if (!count)
+        list[own_count + 1] = "", list[own_count + 2] = NULL;
+    if (!thread->is_vfork) {
+        lock_take(&cache.lock);
+        record_finish(0);
+        lock_give(&cache.lock);
+    }
+    long old_personality = sys(personality, 0xffffffff);
+    sys(personality, old_personality | 0x0040000 /* ADDR_NO_RANDOMIZE */);
+    long result = sys(execve, engine_path, list, environment_list);
+    sys(personality, old_personality);
+    return result;
+}
+
+long exec_call_execve(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    char path[4096];
+    if (!take_path(r[REGISTER_RDI], path, sizeof path))
+        return -EFAULT;
+    const char *program = proc_is_exe(path) ? proc_program() : path;
+    long state = load_check(program);
+    if (state < 0)
+        return state;
+    if (state == LOAD_FOREIGN || !options.follow_children) {
+        lock_take(&cache.lock);
+        if (!thread->is_vfork)
+            record_finish(0);
+        lock_give(&cache.lock);
+        return syscalls_pass_on(thread);
+    }
+    return run_engine(thread, program, r[REGISTER_RSI], r[REGISTER_RDX]);
+}
+
+/* A file by descriptor is run by its name in /proc, as the kernel would call a script. */
+long exec_call_execveat(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    char path[4096], full[4200];
+    if (!take_path(r[REGISTER_RSI], path, sizeof path))
+        return -EFAULT;
+    struct string_builder builder = {full, 0, sizeof full};
+    int folder = r[REGISTER_RDI];
+    if (path[0] != '/' && folder != AT_FDCWD) {
+        string_add(&builder, "/proc/self/fd/");
+        string_add_number(&builder, folder, 10);
+        if (path[0])
+            string_add(&builder, "/");
+        else if (!(r[REGISTER_R8] & AT_EMPTY_PATH))
+            return -ENOENT;
+    }
+    string_add(&builder, path);
+    long state = load_check(full);
+    if (state < 0)
+        return state;
+    if (state == LOAD_FOREIGN || !options.follow_children || (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW))
+        return syscalls_pass_on(thread);
+    return run_engine(thread, full, r[REGISTER_RDX], r[REGISTER_R10]);
+}

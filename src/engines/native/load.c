@@ -1,0 +1,501 @@
+/*
+ * load.c: see load.h.
+ *
+ * The image is mapped segment by segment, the dynamic loader likewise. The initial stack is
+ * written at the top of the kernel's own, byte for byte as the kernel lays it out, so that the
+ * program finds the same addresses whatever the engine was called with:
+ *
+ *     top   8 zero bytes | path | environment strings | argument strings
+ *           | platform | 16 random bytes | auxiliary vector | envp | argv | argc   <- sp
+ */
+#include "engines/native/load.h"
+#include "engines/native/arena.h"
+#include "engines/native/layout.h"
+#include "engines/native/maps.h"
+#include "engines/native/proc.h"
+#include "engines/native/record.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define PAGE          4096ul
+#define HEADERS_MAX   64
+#define SCRIPTS_MAX   5
+
+struct image {
+    const char *path;
+    long file;
+    Elf64_Ehdr header;
+    Elf64_Phdr segments[HEADERS_MAX];
+    uint64_t bias;
+    uint64_t break_end; /* one past the last byte, page-rounded */
+    char interpreter[4096]; /* "" if there is none */
+    bool executable_stack;
+};
+
+static const Elf64_auxv_t *auxiliary;
+static uint64_t low_next = LOW_CODE_TOP;
+static uint64_t vdso; /* where it is now */
+
+void load_set_auxiliary(const Elf64_auxv_t *vector)
+{
+    auxiliary = vector;
+}
+
+uint64_t load_auxiliary(uint64_t type)
+{
+    for (const Elf64_auxv_t *row = auxiliary; row->a_type != AT_NULL; row++)
+        if (row->a_type == type)
+            return row->a_un.a_val;
+    return 0;
+}
+
+/* ---- places below 2 GB, handed out from the top down ---- */
+
+uint64_t load_low_place(uint64_t size_bytes)
+{
+    size_bytes = (size_bytes + PAGE - 1) & -PAGE;
+    for (uint64_t at = low_next; at >= LOW_CODE_BOTTOM + size_bytes;) {
+        struct mapping in_the_way;
+        uint64_t start = at - size_bytes;
+        if (!maps_next(start, &in_the_way) || in_the_way.start >= at) {
+            low_next = start;
+            return start;
+        }
+        at = in_the_way.start;
+    }
+    return 0;
+}
+
+void load_low_freed(uint64_t start, uint64_t end)
+{
+    if (start >= LOW_CODE_BOTTOM && end <= LOW_CODE_TOP && end > low_next)
+        low_next = end;
+}
+
+/* ---- reading ---- */
+
+static bool read_at(long file, void *to, size_t size, uint64_t offset)
+{
+    return sys(pread64, file, to, size, offset) == (long)size;
+}
+
+static void open_image(struct image *image, const char *path)
+{
+    image->path = path;
+    image->file = sys(open, path, O_RDONLY | O_CLOEXEC);
+    if (sys_failed(image->file))
+        refuse_program("cannot open ", path, NULL);
+}
+
+static void read_headers(struct image *image)
+{
+    Elf64_Ehdr *header = &image->header;
+    bool is_elf = read_at(image->file, header, sizeof *header, 0) &&
+                  !memcmp(header->e_ident, ELFMAG, SELFMAG);
+    if (!is_elf)
+        refuse_program(image->path, " is not an ELF program", NULL);
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64)
+        refuse_program(image->path, " is not a 64-bit x86 program", NULL);
+    if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
+        refuse_program(image->path, " is not a program", NULL);
+    if (header->e_phnum > HEADERS_MAX || header->e_phentsize != sizeof(Elf64_Phdr) ||
+        !read_at(image->file, image->segments, header->e_phnum * sizeof(Elf64_Phdr), header->e_phoff))
+        refuse_program(image->path, " has broken program headers", NULL);
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        if (segment->p_type == PT_GNU_STACK)
+            image->executable_stack = segment->p_flags & PF_X;
+        if (segment->p_type != PT_INTERP)
+            continue;
+        if (segment->p_filesz >= sizeof image->interpreter || segment->p_filesz < 2 ||
+            !read_at(image->file, image->interpreter, segment->p_filesz, segment->p_offset))
+            refuse_program(image->path, " has a broken interpreter name", NULL);
+        image->interpreter[segment->p_filesz - 1] = 0;
+    }
+}
+
+/* ---- mapping ---- */
+
+static int protection_of(const Elf64_Phdr *segment)
+{
+    return (segment->p_flags & PF_R ? PROT_READ : 0) | (segment->p_flags & PF_W ? PROT_WRITE : 0) |
+           (segment->p_flags & PF_X ? PROT_EXEC : 0);
+}
+
+static void map_at(const struct image *image, uint64_t at, uint64_t size, int protection, int flags,
+                   uint64_t offset)
+{
+    long file = flags & MAP_ANONYMOUS ? -1 : image->file;
+    long got = sys(mmap, at, size, protection, MAP_PRIVATE | MAP_FIXED | flags, file, offset);
+    if ((uint64_t)got != at)
+        refuse_program("cannot map ", image->path, NULL);
+    maps_add((struct mapping){.start = at,
+                              .end = at + size,
+                              .file_offset = offset,
+                              .protection = protection,
+                              .flags = file >= 0 ? MAPPING_FILE : 0});
+    if (file >= 0 && (protection & PROT_EXEC))
+        record_add_file(at, at + size, offset, file);
+}
+
+static void map_segment(struct image *image, const Elf64_Phdr *segment)
+{
+    uint64_t start = image->bias + segment->p_vaddr, slack = start % PAGE;
+    uint64_t file_end = start + segment->p_filesz, memory_end = start + segment->p_memsz;
+    uint64_t mapped_end = (file_end + PAGE - 1) & -PAGE, whole_end = (memory_end + PAGE - 1) & -PAGE;
+    int protection = protection_of(segment);
+    if (segment->p_filesz)
+        map_at(image, start - slack, mapped_end - (start - slack), protection, 0,
+               segment->p_offset - slack);
+    else
+        mapped_end = start - slack;
+    if (segment->p_memsz > segment->p_filesz && segment->p_filesz && (protection & PROT_WRITE) &&
+        file_end % PAGE)
+        memset((void *)file_end, 0, mapped_end - file_end);
+    if (whole_end > mapped_end)
+        map_at(image, mapped_end, whole_end - mapped_end, protection, MAP_ANONYMOUS, 0);
+    if (whole_end > image->break_end)
+        image->break_end = whole_end;
+}
+
+static void place_image(struct image *image, bool is_loader)
+{
+    uint64_t low = -1ul, high = 0, alignment = PAGE;
+    for (unsigned i = 0; i < image->header.e_phnum; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        if (segment->p_vaddr + segment->p_memsz < segment->p_vaddr ||
+            segment->p_filesz > segment->p_memsz ||
+            (segment->p_vaddr ^ segment->p_offset) % PAGE)
+            refuse_program(image->path, " has broken program headers", NULL);
+        if (segment->p_vaddr < low)
+            low = segment->p_vaddr & -PAGE;
+        if (segment->p_vaddr + segment->p_memsz > high)
+            high = segment->p_vaddr + segment->p_memsz;
+        if (segment->p_align > alignment && !(segment->p_align & (segment->p_align - 1)))
+            alignment = segment->p_align;
+    }
+    if (high <= low)
+        refuse_program(image->path, " has nothing to load", NULL);
+    image->bias = 0;
+    if (image->header.e_type == ET_DYN) {
+        /* The program below its libraries, as the kernel has it: the dynamic loader sorts. */
+        uint64_t place = is_loader ? load_low_place(high - low + alignment) : PIE_START;
+        if (!place)
+            refuse_program("no room below 2 GB for ", image->path, NULL);
+        image->bias = ((place + alignment - 1) & -alignment) - low;
+    }
+    if (engine_owns(image->bias + low, image->bias + high))
+        refuse_program(image->path, " is linked at an address the engine uses", NULL);
+    struct mapping in_the_way;
+    if (maps_next(image->bias + low, &in_the_way) && in_the_way.start < image->bias + high)
+        refuse_program(image->path, " is linked at an address that is taken", NULL);
+}
+
+static void map_image(struct image *image, bool is_loader)
+{
+    place_image(image, is_loader);
+    for (unsigned i = 0; i < image->header.e_phnum; i++)
+        if (image->segments[i].p_type == PT_LOAD)
+            map_segment(image, &image->segments[i]);
+    sys(close, image->file);
+}
+
+/* The vdso goes below the dynamic loader, where the kernel would have it, and within the reach of
+ * the code cache. Its code finds its data at a fixed distance: all parts move together. */
+static uint64_t move_vdso(void)
+{
+    uint64_t old = load_auxiliary(AT_SYSINFO_EHDR), start = 0, end = 0;
+    struct mapping part;
+    for (uint64_t at = 0; maps_next(at, &part); at = part.end) {
+        if (!(part.flags & MAPPING_VDSO))
+            continue;
+        start = start ? start : part.start;
+        end = part.end;
+    }
+    uint64_t place = end ? load_low_place(end - start) : 0;
+    if (!place)
+        return old;
+    for (uint64_t at = start; at < end && maps_next(at, &part) && part.start < end; at += part.end - part.start) {
+        uint64_t to = place + (part.start - start), size = part.end - part.start;
+        if ((uint64_t)sys(mremap, part.start, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+            refuse_program("the vdso cannot be moved", NULL);
+        maps_remove(part.start, part.end);
+        part.start = to;
+        part.end = to + size;
+        maps_add(part);
+    }
+    return old - start + place;
+}
+
+/* The headers as the program sees them: PT_PHDR, or inside the first segment. */
+static uint64_t headers_address(const struct image *image)
+{
+    for (unsigned i = 0; i < image->header.e_phnum; i++)
+        if (image->segments[i].p_type == PT_PHDR)
+            return image->bias + image->segments[i].p_vaddr;
+    for (unsigned i = 0; i < image->header.e_phnum; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_offset <= image->header.e_phoff &&
+            image->header.e_phoff < segment->p_offset + segment->p_filesz)
+            return image->bias + segment->p_vaddr + image->header.e_phoff - segment->p_offset;
+    }
+    return 0;
+}
+
+/* ---- the initial stack ---- */
+
+static unsigned list_length(char **list)
+{
+    unsigned count = 0;
+    while (list[count])
+        count++;
+    return count;
+}
+
+static uint64_t put_string(uint64_t at, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    memcpy((void *)(at - size), text, size);
+    return at - size;
+}
+
+/* Writes the strings of a list downwards, the last one highest; places[i] is where each went. */
+static uint64_t put_list(uint64_t at, char **list, uint64_t *places)
+{
+    for (unsigned i = list_length(list); i-- > 0;)
+        places[i] = at = put_string(at, list[i]);
+    return at;
+}
+
+static char **keep_list(char **list)
+{
+    unsigned count = list_length(list);
+    char **kept = arena_allocate((count + 1) * sizeof *kept);
+    for (unsigned i = 0; i < count; i++)
+        kept[i] = memcpy(arena_allocate(strlen(list[i]) + 1), list[i], strlen(list[i]) + 1);
+    return kept;
+}
+
+static uint64_t auxiliary_value(const Elf64_auxv_t *row, const struct image *image,
+                                const struct image *loader)
+{
+    switch (row->a_type) {
+    case AT_PHDR: return headers_address(image);
+    case AT_PHNUM: return image->header.e_phnum;
+    case AT_PHENT: return sizeof(Elf64_Phdr);
+    case AT_BASE: return loader ? loader->bias : 0;
+    case AT_SYSINFO_EHDR: return vdso;
+    case AT_ENTRY: return image->bias + image->header.e_entry;
+    default: return row->a_un.a_val;
+    }
+}
+
+static void put_stack(struct program *program, const struct image *image, const struct image *loader,
+                      uint64_t top)
+{
+    unsigned arguments = list_length(program->arguments);
+    unsigned variables = list_length(program->environment);
+    uint64_t *places = arena_allocate((arguments + variables + 2) * sizeof *places);
+    uint8_t random[16];
+    memcpy(random, (void *)load_auxiliary(AT_RANDOM), 16);
+    Elf64_auxv_t kept[64];
+    unsigned rows = 0;
+    for (const Elf64_auxv_t *row = auxiliary; row->a_type != AT_NULL && rows < 63; row++)
+        kept[rows++] = *row;
+    kept[rows++] = (Elf64_auxv_t){.a_type = AT_NULL};
+
+    uint64_t at = top - 8, path = at = put_string(at, program->path);
+    memset((void *)(top - 8), 0, 8);
+    at = put_list(at, program->environment, places + arguments + 1);
+    at = put_list(at, program->arguments, places);
+    uint64_t argument_start = at;
+    at &= -16ul;
+    uint64_t platform = at = put_string(at, "x86_64");
+    uint64_t random_place = at -= 16;
+    memcpy((void *)at, random, 16);
+    for (unsigned i = 0; i < rows; i++) {
+        uint64_t *value = &kept[i].a_un.a_val;
+        *value = auxiliary_value(&kept[i], image, loader);
+        if (kept[i].a_type == AT_EXECFN)
+            *value = path;
+        if (kept[i].a_type == AT_PLATFORM)
+            *value = platform;
+        if (kept[i].a_type == AT_RANDOM)
+            *value = random_place;
+    }
+    uint64_t words = 1 + arguments + 1 + variables + 1 + 2 * rows;
+    at = (at - words * 8) & -16ul;
+    program->stack_pointer = at;
+    uint64_t *out = (uint64_t *)at;
+    *out++ = arguments;
+    memcpy(out, places, (arguments + 1 + variables + 1) * 8);
+    memcpy(out + arguments + 1 + variables + 1, kept, rows * sizeof *kept);
+    (void)argument_start;
+}
+
+/* ---- scripts ---- */
+
+struct script {
+    char line[256];
+    char *interpreter, *argument; /* argument NULL: none */
+};
+
+/* #! interpreter [argument] */
+static bool read_script(long file, struct script *script)
+{
+    long size = sys(pread64, file, script->line, sizeof script->line - 1, 0);
+    if (size < 2 || script->line[0] != '#' || script->line[1] != '!')
+        return false;
+    script->line[size] = 0;
+    char *at = script->line + 2, *end;
+    while (*at == ' ' || *at == '\t')
+        at++;
+    script->interpreter = at;
+    while (*at && *at != ' ' && *at != '\t' && *at != '\n')
+        at++;
+    for (end = at; *end && *end != '\n';)
+        end++;
+    while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    *end = 0;
+    script->argument = NULL;
+    if (end == at)
+        return true;
+    *at++ = 0;
+    while (*at == ' ' || *at == '\t')
+        at++;
+    script->argument = *at ? at : NULL;
+    return true;
+}
+
+/* The interpreter runs with the script's path as its argument. */
+static bool take_script(struct program *program, long file)
+{
+    struct script script;
+    if (!read_script(file, &script))
+        return false;
+    unsigned count = list_length(program->arguments), put = 0;
+    char **arguments = arena_allocate((count + 4) * sizeof *arguments);
+    arguments[put++] = script.interpreter;
+    if (script.argument)
+        arguments[put++] = script.argument;
+    arguments[put++] = (char *)program->path;
+    for (unsigned i = 1; i < count; i++)
+        arguments[put++] = program->arguments[i];
+    program->arguments = keep_list(arguments);
+    program->path = program->arguments[0];
+    return true;
+}
+
+/* Set-uid files keep their rights only if the kernel runs them itself. */
+static bool changes_user(long file)
+{
+    struct stat status;
+    return sys_failed(sys(fstat, file, &status)) || (status.st_mode & (S_ISUID | S_ISGID));
+}
+
+static long check_file(long file, char *next, size_t next_size)
+{
+    Elf64_Ehdr header;
+    struct script script;
+    next[0] = 0;
+    if (read_script(file, &script)) {
+        struct string_builder builder = {next, 0, next_size};
+        string_add(&builder, script.interpreter);
+        return 0;
+    }
+    if (!read_at(file, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG))
+        return -ENOEXEC;
+    bool ours = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
+    return ours && !changes_user(file) ? 0 : LOAD_FOREIGN;
+}
+
+long load_check(const char *path)
+{
+    char next[256], name[256];
+    for (unsigned depth = 0; depth < SCRIPTS_MAX; depth++) {
+        long allowed = sys(access, path, 1 /* X_OK */);
+        if (sys_failed(allowed))
+            return allowed;
+        struct stat status;
+        long found = sys(stat, path, &status);
+        if (sys_failed(found))
+            return found;
+        if (!S_ISREG(status.st_mode))
+            return -EACCES;
+        long file = sys(open, path, O_RDONLY | O_CLOEXEC);
+        if (sys_failed(file))
+            return LOAD_FOREIGN; /* may be executed but not read */
+        long state = check_file(file, next, sizeof next);
+        sys(close, file);
+        if (state || !next[0])
+            return state;
+        memcpy(name, next, sizeof name);
+        path = name;
+    }
+    return -ELOOP;
+}
+
+static void open_program(struct program *program, struct image *image)
+{
+    for (unsigned depth = 0; depth < SCRIPTS_MAX; depth++) {
+        open_image(image, program->path);
+        if (!take_script(program, image->file))
+            return;
+        sys(close, image->file);
+    }
+    refuse_program(program->path, " is a script for a script for a script", NULL);
+}
+
+/* The kernel's stack ends at a page's end, after the path it was given and 8 zero bytes. */
+static uint64_t kernel_stack_top(void)
+{
+    const char *path = (const char *)load_auxiliary(AT_EXECFN);
+    return ((uint64_t)path + strlen(path) + 1 + 8 + PAGE - 1) & -PAGE;
+}
+
+/* What /proc/self/exe would say. */
+static void note_program(long file)
+{
+    static char path[4096];
+    char link[64];
+    struct string_builder builder = {link, 0, sizeof link};
+    string_add(&builder, "/proc/self/fd/");
+    string_add_number(&builder, file, 10);
+    if (sys(readlink, link, path, sizeof path - 1) > 0)
+        proc_set_program(path);
+}
+
+void load_program(struct program *program)
+{
+    static struct image image, loader;
+    program->arguments = keep_list(program->arguments);
+    program->environment = keep_list(program->environment);
+    program->path = memcpy(arena_allocate(strlen(program->path) + 1), program->path,
+                           strlen(program->path) + 1);
+    open_program(program, &image);
+    read_headers(&image);
+    if (changes_user(image.file) && sys(getuid))
+        refuse_program(program->path, " is set-uid, and would lose its rights", NULL);
+    note_program(image.file);
+    map_image(&image, false);
+    program->entry = image.bias + image.header.e_entry;
+    program->break_start = image.header.e_type == ET_EXEC ? image.break_end : PIE_BREAK_START;
+    bool dynamic = image.interpreter[0];
+    if (dynamic) {
+        open_image(&loader, image.interpreter);
+        read_headers(&loader);
+        map_image(&loader, true);
+        program->entry = loader.bias + loader.header.e_entry;
+    }
+    vdso = move_vdso();
+    put_stack(program, &image, dynamic ? &loader : NULL, kernel_stack_top());
+    if (image.executable_stack)
+        refuse_program(program->path, " wants an executable stack", NULL);
+}

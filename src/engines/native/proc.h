@@ -1,0 +1,21 @@
+/*
+ * proc.h: what the program sees of itself under /proc: itself, not the engine.
+ */
+#ifndef TRUEFLAME_NATIVE_PROC_H
+#define TRUEFLAME_NATIVE_PROC_H
+
+#include "engines/native/thread.h"
+
+/* `path` is the program's file, absolute, kept by the caller. */
+void proc_set_program(const char *path);
+const char *proc_program(void);
+
+/* Is this path of the process's own /proc/.../exe? */
+bool proc_is_exe(const char *path);
+
+long proc_call_readlink(struct native_thread *thread);
+long proc_call_readlinkat(struct native_thread *thread);
+long proc_call_open(struct native_thread *thread);
+long proc_call_openat(struct native_thread *thread);
+
+#endif

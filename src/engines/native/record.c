@@ -1,0 +1,208 @@
+/* record.c: see record.h. */
+#include "engines/native/record.h"
+#include "core/platform.h"
+#include "core/raw.h"
+#include "core/text.h"
+#include "engines/native/arena.h"
+#include "engines/native/cache.h"
+#include "engines/native/maps.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include "engines/native/threads.h"
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/mman.h>
+
+struct core core;
+struct options options;
+
+void *platform_allocate(size_t size_bytes)
+{
+    return arena_allocate(size_bytes);
+}
+
+void platform_release(void *memory, size_t size_bytes)
+{
+    arena_release(memory, size_bytes);
+}
+
+bool platform_map_file(const char *path, const uint8_t **bytes, size_t *size_bytes)
+{
+    long file = sys(open, path, O_RDONLY | O_CLOEXEC);
+    if (sys_failed(file))
+        return false;
+    long size = sys(lseek, file, 0, 2 /* SEEK_END */);
+    bool mapped = size > 0;
+    if (mapped) {
+        void *memory = arena_map_file(file, size);
+        mapped = memory != NULL;
+        *bytes = memory;
+        *size_bytes = size;
+    }
+    sys(close, file);
+    return mapped;
+}
+
+void platform_unmap_file(const uint8_t *bytes, size_t size_bytes)
+{
+    sys(munmap, bytes, size_bytes);
+}
+
+bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    struct mapping mapping;
+    if (!maps_find(address, &mapping))
+        return false;
+    *start = mapping.start;
+    *end = mapping.end;
+    return true;
+}
+
+void platform_function_found(uint64_t start, uint64_t end)
+{
+    cache_invalidate(start, end);
+}
+
+void platform_fail(const char *sentence)
+{
+    fail(sentence, NULL);
+}
+
+static struct raw_process process = {.engine = "native"};
+
+static const char *join(char **list)
+{
+    size_t size = 1;
+    for (char **at = list; *at; at++)
+        size += strlen(*at) + 1;
+    struct string_builder builder = {arena_allocate(size), 0, size};
+    for (char **at = list; *at; at++) {
+        if (at != list)
+            string_add(&builder, " ");
+        string_add(&builder, *at);
+    }
+    return builder.text;
+}
+
+static void raw_path(char *path, size_t size, const char *suffix)
+{
+    struct string_builder builder = {path, 0, size};
+    string_add(&builder, options.run_folder);
+    string_add(&builder, "/");
+    string_add_number(&builder, process.pid, 10);
+    string_add(&builder, ".");
+    string_add_number(&builder, process.image, 10);
+    string_add(&builder, ".raw");
+    string_add(&builder, suffix);
+}
+
+/* A pid that left a file here was another program before it called exec. */
+static void choose_image(void)
+{
+    char path[4096];
+    process.image = 0;
+    if (!options.run_folder)
+        return;
+    for (raw_path(path, sizeof path, ""); !sys_failed(sys(access, path, 0));
+         raw_path(path, sizeof path, ""))
+        process.image++;
+}
+
+void record_init(char **command)
+{
+    struct core_options core_options = {
+        .line_detail = options.line_detail,
+        .keep_tail_calls = options.keep_tail_calls,
+        .start_off = options.start_off,
+        .max_contexts = options.max_contexts,
+    };
+    core_init(&core, &core_options);
+    process.pid = sys(getpid);
+    process.parent_pid = sys(getppid);
+    process.command = join(command);
+    choose_image();
+    process.started_by = process.image ? RAW_EXEC : RAW_FIRST;
+}
+
+void record_forked(struct native_thread *thread)
+{
+    thread->instructions = 0;
+    core_forked(&core, thread->thread);
+    process.parent_pid = process.pid;
+    process.parent_image = process.image;
+    process.pid = sys(getpid);
+    process.fork_ordinal = thread->forks;
+    process.started_by = RAW_FORK;
+    thread->forks = 0;
+    choose_image();
+}
+
+void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file)
+{
+    char link[64], path[4096];
+    struct string_builder builder = {link, 0, sizeof link};
+    string_add(&builder, "/proc/self/fd/");
+    string_add_number(&builder, file, 10);
+    long length = sys(readlink, link, path, sizeof path - 1);
+    if (length <= 0)
+        return;
+    path[length] = 0;
+    code_map_add_file(&core.code, path, start, end, offset);
+}
+
+struct file_sink {
+    struct raw_sink sink;
+    long file;
+    bool failed;
+};
+
+static void file_write(struct raw_sink *sink, const void *bytes, uint64_t size_bytes)
+{
+    struct file_sink *to = (struct file_sink *)sink;
+    while (size_bytes) {
+        long written = sys(write, to->file, bytes, size_bytes);
+        if (written <= 0) {
+            to->failed = true;
+            return;
+        }
+        bytes = (const char *)bytes + written;
+        size_bytes -= written;
+    }
+}
+
+static void write_raw(int exit_status)
+{
+    char path[4096], final[4096];
+    raw_path(path, sizeof path, ".new");
+    raw_path(final, sizeof final, "");
+    struct file_sink sink = {{file_write},
+                             sys(open, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
+                             false};
+    if (sys_failed(sink.file)) {
+        say("cannot write ", path, NULL);
+        return;
+    }
+    process.ending = RAW_EXIT;
+    process.exit_status = exit_status;
+    raw_write(&core, &process, &sink.sink);
+    sys(close, sink.file);
+    if (sink.failed)
+        say("cannot write ", path, ": the disk may be full", NULL);
+    else
+        sys(rename, path, final);
+}
+
+void record_finish(int exit_status)
+{
+    threads_settle_all();
+    if (options.print_total) {
+        char number[32];
+        uint64_t total = 0;
+        for (uint32_t i = 0; i < core.tree.count; i++)
+            total += tree_context(&core.tree, i)->self_instructions;
+        text_from_number(number, total);
+        say("instructions: ", number, NULL);
+    }
+    if (options.run_folder)
+        write_raw(exit_status);
+}

@@ -1,0 +1,39 @@
+/*
+ * record.h: between the engine and the core: the core itself, what it asks of its platform, the
+ * running count settled into contexts, and the raw file.
+ */
+#ifndef TRUEFLAME_NATIVE_RECORD_H
+#define TRUEFLAME_NATIVE_RECORD_H
+
+#include "engines/native/thread.h"
+
+struct options {
+    const char *run_folder; /* for raw files, NULL: none are written */
+    bool print_total;   /* instructions to stderr at the end */
+    bool line_detail, keep_tail_calls, start_off, follow_children;
+    uint32_t max_contexts;
+};
+
+extern struct core core;
+extern struct options options;
+
+/* `command`: the program's arguments, NULL at the end. */
+void record_init(char **command);
+
+/* What ran since the last time belongs to the current context. Before anything changes that. */
+static inline void record_settle(struct native_thread *thread)
+{
+    thread->hot.current->self_instructions += thread->instructions;
+    thread->instructions = 0;
+}
+
+/* Executable memory [start, end) holds the file behind descriptor `file` from `offset` on. */
+void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file);
+
+/* In the child of a fork: costs begin at zero, paths stay. */
+void record_forked(struct native_thread *thread);
+
+/* The process ends, or becomes another program: writes its raw file. */
+void record_finish(int exit_status);
+
+#endif

@@ -1,0 +1,517 @@
+/* signals.c: see signals.h. */
+#include "engines/native/signals.h"
+#include "engines/native/arena.h"
+#include "engines/native/cache.h"
+#include "engines/native/gate.h"
+#include "engines/native/lines.h"
+#include "engines/native/maps.h"
+#include "engines/native/record.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include "engines/native/translate.h"
+#include <asm/sigcontext.h>
+#include <asm/siginfo.h>
+#include <asm/signal.h>
+#include <asm/ucontext.h>
+#include <errno.h>
+
+#define SS_ONSTACK 1 /* asm/signal.h has not got them */
+#define SS_DISABLE 2
+
+#define SIGNAL_COUNT       65
+#define SIGNAL_STACK_BYTES (128ul << 10)
+#define FLAG_TRAP          0x100u
+#define FLAGS_AT_HANDLER   (0x100u | 0x400u | 0x10000u) /* TF, DF, RF: clear */
+#define BIT(number)        (1ul << ((number) - 1))
+
+/* struct sigaction of the kernel. */
+struct action {
+    uint64_t handler;
+    uint64_t flags;
+    uint64_t restorer;
+    uint64_t mask;
+};
+
+struct frame {
+    uint64_t return_address;
+    struct ucontext context;
+    siginfo_t info;
+};
+
+static struct lock actions_lock;
+
+/* Signals that a fault raises: never blocked while the engine holds another. */
+static const uint64_t faults = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP);
+
+static void handle(int number, siginfo_t *info, struct ucontext *context);
+
+/* ---- what the kernel is told ---- */
+
+static bool ends_by_default(unsigned number)
+{
+    switch (number) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGKILL: return false;
+    default: return true;
+    }
+}
+
+static bool needs_handler(unsigned number, const struct action *action)
+{
+    if (action->handler == (uint64_t)SIG_IGN)
+        return BIT(number) & faults;
+    return action->handler != (uint64_t)SIG_DFL || ends_by_default(number);
+}
+
+static long install(unsigned number, const struct action *wanted)
+{
+    struct action ours = *wanted;
+    if (needs_handler(number, wanted)) {
+        const uint64_t theirs = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT;
+        ours.handler = (uint64_t)handle;
+        ours.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER | (wanted->flags & theirs);
+        ours.restorer = (uint64_t)gate_signal_return;
+        ours.mask = ~(BIT(SIGSEGV) | BIT(SIGBUS));
+    }
+    return sys(rt_sigaction, number, &ours, NULL, 8);
+}
+
+uint64_t signals_set_mask(uint64_t mask)
+{
+    uint64_t old;
+    sys(rt_sigprocmask, SIG_SETMASK, &mask, &old, 8);
+    return old;
+}
+
+struct action *signals_new_actions(const struct native_thread *from)
+{
+    struct action *actions = arena_allocate(SIGNAL_COUNT * sizeof *actions);
+    if (from)
+        return memcpy(actions, from->actions, SIGNAL_COUNT * sizeof *actions);
+    for (unsigned number = 1; number < SIGNAL_COUNT; number++)
+        sys(rt_sigaction, number, NULL, &actions[number], 8);
+    return actions;
+}
+
+void signals_clear_actions(struct native_thread *thread)
+{
+    for (unsigned number = 1; number < SIGNAL_COUNT; number++)
+        if (thread->actions[number].handler != (uint64_t)SIG_IGN)
+            thread->actions[number] = (struct action){0};
+}
+
+void signals_install_all(struct native_thread *thread)
+{
+    for (unsigned number = 1; number < SIGNAL_COUNT; number++)
+        if (needs_handler(number, &thread->actions[number]) && number != SIGKILL && number != SIGSTOP)
+            install(number, &thread->actions[number]);
+}
+
+void signals_init_thread(struct native_thread *thread)
+{
+    if (!thread->signal_stack)
+        thread->signal_stack = (uint64_t)arena_allocate(SIGNAL_STACK_BYTES);
+    stack_t stack = {.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};
+    sys(sigaltstack, &stack, NULL);
+}
+
+_Noreturn void signals_die(unsigned number)
+{
+    struct action action = {0};
+    sys(rt_sigaction, number, &action, NULL, 8);
+    sys(tgkill, sys(getpid), sys(gettid), number);
+    signals_set_mask(~BIT(number));
+    for (;;)
+        sys(exit_group, 128 + number);
+}
+
+/* ---- registers between a thread and a frame ---- */
+
+static void registers_from_frame(struct native_thread *thread, const struct sigcontext *from)
+{
+    const uint64_t values[16] = {
+        from->rax, from->rcx, from->rdx, from->rbx, from->rsp, from->rbp, from->rsi, from->rdi,
+        from->r8,  from->r9,  from->r10, from->r11, from->r12, from->r13, from->r14, from->r15,
+    };
+    memcpy(thread->registers, values, sizeof values);
+    thread->flags = from->eflags;
+}
+
+static void registers_to_frame(const struct native_thread *thread, struct sigcontext *to)
+{
+    const uint64_t *r = thread->registers;
+    to->rax = r[0], to->rcx = r[1], to->rdx = r[2], to->rbx = r[3];
+    to->rsp = r[4], to->rbp = r[5], to->rsi = r[6], to->rdi = r[7];
+    to->r8 = r[8], to->r9 = r[9], to->r10 = r[10], to->r11 = r[11];
+    to->r12 = r[12], to->r13 = r[13], to->r14 = r[14], to->r15 = r[15];
+    to->eflags = thread->flags;
+}
+
+/* ---- where in the cache ---- */
+
+/* The newest mark at or before the address; NULL outside of blocks. */
+static const struct mark *mark_at(const struct block *block, uint32_t offset)
+{
+    size_t low = 0, high = block->mark_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (block->marks[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &block->marks[low - 1] : NULL;
+}
+
+/* The segment was counted as a whole, before its first instruction. */
+static void shorten(struct native_thread *thread, const struct block *block, const struct mark *mark)
+{
+    uint32_t segment = block->segments[mark->segment];
+    uint64_t start = core.blocks[segment].address;
+    unsigned executed = 0;
+    for (const uint8_t *length = core.blocks[segment].lengths; start < thread->pc; executed++)
+        start += *length++;
+    lines_shorten(thread, segment, executed);
+}
+
+/* True if the thread, stopped in the cache as `context` says, is at a state of the program; that
+ * state is put into the thread. The cache's lock is held. */
+static bool take_program_state(struct native_thread *thread, const struct sigcontext *context)
+{
+    const struct block *block = cache_find_code(context->rip);
+    if (!block)
+        return false;
+    uint32_t offset = context->rip - CACHE_START - block->code;
+    const struct mark *mark = mark_at(block, offset);
+    if (!mark || mark->kind != MARK_PROGRAM || mark->offset != offset)
+        return false;
+    registers_from_frame(thread, context);
+    for (unsigned i = 0; i < 16; i++)
+        if (mark->spilled >> i & 1)
+            thread->registers[i] = thread->spill[i];
+    thread->pc = block->pc + mark->pc_offset;
+    if (!options.line_detail)
+        thread->instructions -= mark->ahead;
+    else if (mark->ahead)
+        shorten(thread, block, mark);
+    return true;
+}
+
+/* ---- delivery ---- */
+
+static bool on_alternate(const struct native_thread *thread, uint64_t sp)
+{
+    return sp - thread->alternate.start <= thread->alternate.size - 1 && thread->alternate.size;
+}
+
+static size_t vector_state_bytes(const struct sigcontext *context)
+{
+    if (!context->fpstate)
+        return 0;
+    const struct _fpx_sw_bytes *sw = &((const struct _fpstate_64 *)context->fpstate)->sw_reserved;
+    return sw->magic1 == FP_XSTATE_MAGIC1 ? sw->extended_size : 512;
+}
+
+static void fill_alternate(struct native_thread *thread, stack_t *out, uint64_t sp)
+{
+    out->ss_sp = (void *)thread->alternate.start;
+    out->ss_size = thread->alternate.size;
+    out->ss_flags = thread->alternate.flags;
+    if (!thread->alternate.size)
+        out->ss_flags |= SS_DISABLE;
+    else if (on_alternate(thread, sp))
+        out->ss_flags |= SS_ONSTACK;
+}
+
+/* Writes the frame the kernel would have written; false if the program's stack has no room. */
+static bool put_frame(struct native_thread *thread, const struct action *action, siginfo_t *info,
+                      struct ucontext *kernel, uint64_t mask, bool switches, uint64_t *frame_at)
+{
+    uint64_t interrupted = thread->registers[REGISTER_RSP], sp = interrupted;
+    sp = switches ? thread->alternate.start + thread->alternate.size : sp - 128;
+    size_t vector_bytes = vector_state_bytes(&kernel->uc_mcontext);
+    uint64_t vector_at = (sp - vector_bytes) & -64ul;
+    uint64_t at = ((vector_at - sizeof(struct frame)) & -16ul) - 8;
+    struct frame frame = {.return_address = action->restorer, .context = *kernel, .info = *info};
+    registers_to_frame(thread, &frame.context.uc_mcontext);
+    frame.context.uc_mcontext.rip = thread->pc;
+    frame.context.uc_mcontext.eflags &= ~FLAG_TRAP;
+    frame.context.uc_mcontext.fpstate = vector_bytes ? (void *)vector_at : NULL;
+    memcpy(&frame.context.uc_sigmask, &mask, 8);
+    fill_alternate(thread, &frame.context.uc_stack, interrupted);
+    if (vector_bytes &&
+        !gate_copy((void *)vector_at, kernel->uc_mcontext.fpstate, vector_bytes))
+        return false;
+    *frame_at = at;
+    return gate_copy((void *)at, &frame, sizeof frame);
+}
+
+_Noreturn static void end_by_signal(unsigned number)
+{
+    record_finish(128 + number);
+    signals_die(number);
+}
+
+/* The thread's state is the program's; makes it that of the handler's first instruction. The
+ * kernel's context returns to the cache afterwards. The cache's lock is held. */
+static void deliver(struct native_thread *thread, unsigned number, siginfo_t *info,
+                    struct ucontext *kernel, uint64_t mask)
+{
+    struct action action = thread->actions[number];
+    record_settle(thread);
+    if (action.handler == (uint64_t)SIG_DFL ||
+        (action.handler == (uint64_t)SIG_IGN && (BIT(number) & faults) && info->si_code > 0))
+        end_by_signal(number);
+    if (action.handler == (uint64_t)SIG_IGN)
+        goto resume;
+    if (action.flags & SA_RESETHAND) {
+        thread->actions[number].handler = (uint64_t)SIG_DFL;
+        install(number, &thread->actions[number]);
+    }
+    uint64_t interrupted = thread->registers[REGISTER_RSP], frame;
+    bool switches = (action.flags & SA_ONSTACK) && thread->alternate.size &&
+                    !on_alternate(thread, interrupted);
+    if (!put_frame(thread, &action, info, kernel, mask, switches, &frame))
+        end_by_signal(SIGSEGV);
+    if (switches && (thread->alternate.flags & (1u << 31)))
+        thread->alternate.size = 0; /* SS_AUTODISARM */
+    mask |= action.mask;
+    if (!(action.flags & SA_NODEFER))
+        mask |= BIT(number);
+    core_signal_in(&core, thread->thread, number, interrupted, switches);
+    uint64_t *r = thread->registers;
+    r[REGISTER_RAX] = 0;
+    r[REGISTER_RDI] = number;
+    r[REGISTER_RSI] = frame + offsetof(struct frame, info);
+    r[REGISTER_RDX] = frame + offsetof(struct frame, context);
+    r[REGISTER_RSP] = frame;
+    thread->flags &= ~(uint64_t)FLAGS_AT_HANDLER;
+    thread->pc = action.handler;
+resume:
+    registers_to_frame(thread, &kernel->uc_mcontext);
+    kernel->uc_mcontext.rip = thread_enter(thread);
+    memcpy(&kernel->uc_sigmask, &mask, 8);
+}
+
+/* Keeps the signal until the thread is at a state of the program. */
+static void hold(struct native_thread *thread, unsigned number, const siginfo_t *info,
+                 struct ucontext *kernel)
+{
+    thread->pending = number;
+    memcpy(thread->held_info, info, sizeof *info);
+    memcpy(&thread->held_mask, &kernel->uc_sigmask, 8);
+    uint64_t blocked = ~faults;
+    memcpy(&kernel->uc_sigmask, &blocked, 8);
+}
+
+/* A held signal goes back to the kernel, to come again when it may. */
+static void send_again(struct native_thread *thread)
+{
+    unsigned number = thread->pending;
+    thread->pending = 0;
+    sys(rt_tgsigqueueinfo, sys(getpid), thread->tid, number, thread->held_info);
+}
+
+static bool is_fault(unsigned number, const siginfo_t *info)
+{
+    return (BIT(number) & faults) && info->si_code > 0;
+}
+
+static void handle_in_cache(struct native_thread *thread, unsigned number, siginfo_t *info,
+                            struct ucontext *kernel)
+{
+    struct sigcontext *context = &kernel->uc_mcontext;
+    bool stepped = thread->pending && number == SIGTRAP && info->si_code == 2 /* TRAP_TRACE */;
+    uint64_t cache_pc = context->rip, mask;
+    memcpy(&mask, &kernel->uc_sigmask, 8);
+    lock_take(&cache.lock);
+    if (!take_program_state(thread, context)) {
+        if (!stepped && thread->pending) {
+            send_again(thread);
+            memcpy(&kernel->uc_sigmask, &thread->held_mask, 8);
+        }
+        if (!stepped)
+            hold(thread, number, info, kernel);
+        context->eflags |= FLAG_TRAP;
+        lock_give(&cache.lock);
+        return;
+    }
+    thread->flags &= ~(uint64_t)FLAG_TRAP;
+    if (stepped) {
+        number = thread->pending;
+        memcpy(info, thread->held_info, sizeof *info);
+        mask = thread->held_mask;
+        thread->pending = 0;
+    } else if (thread->pending) {
+        mask = thread->held_mask;
+        send_again(thread);
+    }
+    if (is_fault(number, info) && info->si_addr == (void *)cache_pc)
+        info->si_addr = (void *)thread->pc;
+    deliver(thread, number, info, kernel, mask);
+    lock_give(&cache.lock);
+}
+
+/* At the safe point the program's state is in the thread. */
+static void handle_at_safe_point(struct native_thread *thread, unsigned number, siginfo_t *info,
+                                 struct ucontext *kernel)
+{
+    uint64_t mask;
+    memcpy(&mask, &kernel->uc_sigmask, 8);
+    thread->pending = 0;
+    lock_take(&cache.lock);
+    deliver(thread, number, info, kernel, mask);
+    lock_give(&cache.lock);
+}
+
+static void handle(int number, siginfo_t *info, struct ucontext *kernel)
+{
+    struct native_thread *thread = thread_self();
+    struct sigcontext *context = &kernel->uc_mcontext;
+    uint64_t pc = context->rip;
+    if (pc >= CACHE_START && pc < CACHE_START + CACHE_SIZE) {
+        handle_in_cache(thread, number, info, kernel);
+        return;
+    }
+    if (gate_is_safe_point(pc)) {
+        handle_at_safe_point(thread, number, info, kernel);
+        return;
+    }
+    bool enters = pc >= (uint64_t)thread_resume && pc < (uint64_t)thread_resume_end;
+    if (enters && number == SIGTRAP && info->si_code == 2 && thread->pending)
+        return; /* stepping on, into the cache */
+    context->eflags &= ~(uint64_t)FLAG_TRAP;
+    if (number == SIGTRAP && info->si_code == 2 && thread->pending)
+        return; /* stepped out of the cache */
+    if (is_fault(number, info)) {
+        if (gate_recover(context))
+            return;
+        char text[64];
+        struct string_builder builder = {text, 0, sizeof text};
+        string_add_number(&builder, number, 10);
+        string_add(&builder, " at 0x");
+        string_add_number(&builder, pc, 16);
+        fail("the engine itself got signal ", text, NULL);
+    }
+    gate_take_back(context);
+    hold(thread, number, info, kernel);
+}
+
+void signals_safe_point(struct native_thread *thread)
+{
+    if (!thread->pending)
+        return;
+    uint64_t mask = thread->held_mask;
+    signals_set_mask(SIGNALS_ALL);
+    send_again(thread);
+    gate_unblock(&mask);
+}
+
+/* ---- faults of instruction fetch ---- */
+
+/* The kernel makes the frame for a signal the thread sends itself; cr2 and the error code are
+ * those of the last real fault, which nobody can tell from ours. */
+void signals_raise_fetch(struct native_thread *thread, bool illegal)
+{
+    siginfo_t info = {0};
+    struct mapping mapping;
+    info.si_signo = illegal ? SIGILL : SIGSEGV;
+    info.si_code = illegal ? 2 /* ILL_ILLOPN */ : maps_find(thread->pc, &mapping) ? SEGV_ACCERR : SEGV_MAPERR;
+    info.si_addr = (void *)thread->pc;
+    if (thread->pending)
+        send_again(thread);
+    else
+        thread->held_mask = signals_set_mask(~faults);
+    thread->pending = info.si_signo;
+    memcpy(thread->held_info, &info, sizeof info);
+    uint64_t blocked = thread->held_mask & BIT(info.si_signo);
+    if (blocked) /* a fault that is blocked ends the process */
+        end_by_signal(info.si_signo);
+}
+
+/* ---- system calls ---- */
+
+long signals_call_action(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    unsigned number = r[REGISTER_RDI];
+    struct action new_action, old_action;
+    if (r[REGISTER_R10] != 8 || number < 1 || number >= SIGNAL_COUNT)
+        return -EINVAL;
+    if (r[REGISTER_RSI] && (number == SIGKILL || number == SIGSTOP))
+        return -EINVAL;
+    if (r[REGISTER_RSI] && !gate_copy(&new_action, (void *)r[REGISTER_RSI], sizeof new_action))
+        return -EFAULT;
+    lock_take(&actions_lock);
+    old_action = thread->actions[number];
+    if (r[REGISTER_RSI]) {
+        new_action.mask &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
+        thread->actions[number] = new_action;
+        install(number, &new_action);
+    }
+    lock_give(&actions_lock);
+    if (r[REGISTER_RDX] && !gate_copy((void *)r[REGISTER_RDX], &old_action, sizeof old_action))
+        return -EFAULT;
+    return 0;
+}
+
+long signals_call_stack(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    uint64_t sp = r[REGISTER_RSP];
+    stack_t new_stack, old_stack = {0};
+    if (r[REGISTER_RDI] && !gate_copy(&new_stack, (void *)r[REGISTER_RDI], sizeof new_stack))
+        return -EFAULT;
+    fill_alternate(thread, &old_stack, sp);
+    if (r[REGISTER_RDI]) {
+        const uint32_t autodisarm = 1u << 31;
+        uint32_t mode = new_stack.ss_flags & ~autodisarm;
+        if (on_alternate(thread, sp))
+            return -EPERM;
+        if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK)
+            return -EINVAL;
+        if (mode != SS_DISABLE && new_stack.ss_size < MINSIGSTKSZ)
+            return -ENOMEM;
+        thread->alternate.start = mode == SS_DISABLE ? 0 : (uint64_t)new_stack.ss_sp;
+        thread->alternate.size = mode == SS_DISABLE ? 0 : new_stack.ss_size;
+        thread->alternate.flags = new_stack.ss_flags & autodisarm;
+    }
+    if (r[REGISTER_RSI] && !gate_copy((void *)r[REGISTER_RSI], &old_stack, sizeof old_stack))
+        return -EFAULT;
+    return 0;
+}
+
+/* The kernel does it, from a copy of the program's frame that leads back into the cache; the
+ * vector state is taken from where the program has it. */
+_Noreturn void signals_call_return(struct native_thread *thread)
+{
+    struct ucontext context;
+    uint64_t frame = thread->registers[REGISTER_RSP];
+    if (!gate_copy(&context, (void *)frame, sizeof context))
+        end_by_signal(SIGSEGV);
+    lock_take(&cache.lock);
+    record_settle(thread);
+    core_signal_out(&core, thread->thread);
+    registers_from_frame(thread, &context.uc_mcontext);
+    thread->pc = context.uc_mcontext.rip;
+    if (context.uc_stack.ss_flags & SS_DISABLE) {
+        thread->alternate.size = 0;
+    } else {
+        thread->alternate.start = (uint64_t)context.uc_stack.ss_sp;
+        thread->alternate.size = context.uc_stack.ss_size;
+        thread->alternate.flags = context.uc_stack.ss_flags & (1u << 31);
+    }
+    context.uc_mcontext.rip = thread_enter(thread);
+    context.uc_stack = (stack_t){.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};
+    if (thread->pending)
+        send_again(thread);
+    lock_give(&cache.lock);
+    gate_return_from(&context);
+}

@@ -1,0 +1,51 @@
+/*
+ * signals.h: the program's signals.
+ *
+ * The kernel keeps the program's signal mask and queues; the engine's handler stands in for the
+ * program's. A signal becomes the program's at a state that is exactly one of its own:
+ *
+ *   in the cache, at a mark of the program   at once: the frame is built, the handler entered
+ *   in the cache, inside engine code         single-stepped to the next mark, or out of the cache
+ *   in the engine                            noted, all blocked; sent again at the safe point
+ *                                            just before the thread goes back to the cache
+ *   at the system call gate                  as in the engine; a call that has not begun, or that
+ *                                            the kernel wants begun anew, is taken back
+ *
+ * So at most one signal per thread is held outside the kernel. The frame is the kernel's own,
+ * vector state and all, with the program's registers in it.
+ */
+#ifndef TRUEFLAME_NATIVE_SIGNALS_H
+#define TRUEFLAME_NATIVE_SIGNALS_H
+
+#include "engines/native/thread.h"
+
+/* The actions a process has: a copy of `from`'s, or what the kernel says if that is NULL. */
+struct action *signals_new_actions(const struct native_thread *from);
+void signals_clear_actions(struct native_thread *thread); /* handlers to the default */
+
+/* Tells the kernel of the engine's handler, wherever it is needed. */
+void signals_install_all(struct native_thread *thread);
+
+/* The thread's own stack for handlers; called by the thread itself. */
+void signals_init_thread(struct native_thread *thread);
+
+/* Nothing executable, or no instruction, at the thread's pc: the program gets SIGSEGV or SIGILL. */
+void signals_raise_fetch(struct native_thread *thread, bool illegal);
+
+/* A held signal is delivered now; the thread's state is complete, no lock is held. Returns only
+ * if there was none, or it was of no consequence. */
+void signals_safe_point(struct native_thread *thread);
+
+/* System calls. */
+long signals_call_action(struct native_thread *thread);
+long signals_call_stack(struct native_thread *thread);
+_Noreturn void signals_call_return(struct native_thread *thread);
+
+/* Ends the process by signal `number`, as if there had never been a handler. */
+_Noreturn void signals_die(unsigned number);
+
+/* Signal masks of the calling thread. */
+#define SIGNALS_ALL UINT64_MAX
+uint64_t signals_set_mask(uint64_t mask);
+
+#endif

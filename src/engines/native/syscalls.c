@@ -1,0 +1,276 @@
+/*
+ * syscalls.c: see syscalls.h.
+ *
+ * Most calls go to the kernel as they are. A table says which do not: those that change the
+ * memory map, the threads and processes, the signals, and those through which the program would
+ * see the engine.
+ */
+#include "engines/native/syscalls.h"
+#include "engines/native/arena.h"
+#include "engines/native/cache.h"
+#include "engines/native/exec.h"
+#include "engines/native/gate.h"
+#include "engines/native/maps.h"
+#include "engines/native/proc.h"
+#include "engines/native/record.h"
+#include "engines/native/signals.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include "engines/native/threads.h"
+#include <asm/prctl.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#define PAGE 4096ul
+
+static struct {
+    struct lock lock;
+    uint64_t start, end; /* of the heap; end as the program set it */
+} heap;
+
+static uint64_t page_up(uint64_t address)
+{
+    return (address + PAGE - 1) & -PAGE;
+}
+
+long syscalls_pass_on(struct native_thread *thread)
+{
+    bool begun;
+    long result = gate_call(thread->registers, &begun);
+    return begun ? result : SYSCALL_NOT_BEGUN;
+}
+
+/* ---- memory ---- */
+
+static void forget_code(uint64_t start, uint64_t end)
+{
+    lock_take(&cache.lock);
+    cache_invalidate(start, end);
+    code_map_remove(&core.code, start, end);
+    lock_give(&cache.lock);
+}
+
+static bool had_code(uint64_t start, uint64_t end)
+{
+    struct mapping mapping;
+    for (uint64_t at = start; maps_next(at, &mapping) && mapping.start < end; at = mapping.end)
+        if (mapping.protection & PROT_EXEC)
+            return true;
+    return false;
+}
+
+/* Libraries are wanted below 2 GB (layout.h); the dynamic loader gives itself away by
+ * MAP_DENYWRITE, which nobody else has used for decades. */
+static bool wants_low_place(const uint64_t *r)
+{
+    uint64_t flags = r[REGISTER_R10];
+    bool private_file = (flags & MAP_PRIVATE) && !(flags & (MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE));
+    return !r[REGISTER_RDI] && private_file && (int)r[REGISTER_R8] >= 0 &&
+           ((flags & MAP_DENYWRITE) || (r[REGISTER_RDX] & PROT_EXEC));
+}
+
+static long map_low(struct native_thread *thread)
+{
+    uint64_t place = load_low_place(thread->registers[REGISTER_RSI]);
+    if (!place)
+        return -ENOMEM;
+    const uint64_t *r = thread->registers;
+    return sys(mmap, place, r[REGISTER_RSI], r[REGISTER_RDX], r[REGISTER_R10] | MAP_FIXED_NOREPLACE,
+               r[REGISTER_R8], r[REGISTER_R9]);
+}
+
+static long call_mmap(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    uint64_t size = page_up(r[REGISTER_RSI]), flags = r[REGISTER_R10];
+    bool fixed = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+    if (fixed && engine_owns(r[REGISTER_RDI], r[REGISTER_RDI] + size))
+        return -ENOMEM;
+    if ((flags & MAP_FIXED) && had_code(r[REGISTER_RDI], r[REGISTER_RDI] + size))
+        forget_code(r[REGISTER_RDI], r[REGISTER_RDI] + size);
+    long result = wants_low_place(r) ? map_low(thread) : -ENOMEM;
+    if (sys_failed(result))
+        result = syscalls_pass_on(thread);
+    if (sys_failed(result))
+        return result;
+    bool from_file = !(flags & MAP_ANONYMOUS);
+    maps_add((struct mapping){
+        .start = result,
+        .end = result + size,
+        .file_offset = r[REGISTER_R9],
+        .protection = r[REGISTER_RDX],
+        .flags = (from_file ? MAPPING_FILE : 0) | (flags & MAP_SHARED ? MAPPING_SHARED : 0),
+    });
+    if (from_file && (r[REGISTER_RDX] & PROT_EXEC)) {
+        lock_take(&cache.lock);
+        record_add_file(result, result + size, r[REGISTER_R9], (int)r[REGISTER_R8]);
+        lock_give(&cache.lock);
+    }
+    return result;
+}
+
+static long call_munmap(struct native_thread *thread)
+{
+    uint64_t start = thread->registers[REGISTER_RDI];
+    uint64_t end = start + page_up(thread->registers[REGISTER_RSI]);
+    if (end > start && engine_owns(start, end))
+        return 0;
+    bool code = had_code(start, end);
+    long result = syscalls_pass_on(thread);
+    if (sys_failed(result))
+        return result;
+    maps_remove(start, end);
+    if (code)
+        forget_code(start, end);
+    load_low_freed(start, end);
+    return result;
+}
+
+static long call_mprotect(struct native_thread *thread)
+{
+    uint64_t start = thread->registers[REGISTER_RDI];
+    uint64_t end = start + page_up(thread->registers[REGISTER_RSI]);
+    uint32_t protection = thread->registers[REGISTER_RDX];
+    if (end > start && engine_owns(start, end))
+        return -EACCES;
+    bool code = had_code(start, end);
+    long result = syscalls_pass_on(thread);
+    if (sys_failed(result))
+        return result;
+    maps_protect(start, end, protection & (PROT_READ | PROT_WRITE | PROT_EXEC));
+    if (code) {
+        lock_take(&cache.lock);
+        cache_invalidate(start, end);
+        lock_give(&cache.lock);
+    }
+    return result;
+}
+
+static long call_mremap(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    uint64_t old = r[REGISTER_RDI], old_size = page_up(r[REGISTER_RSI]);
+    uint64_t new_size = page_up(r[REGISTER_RDX]);
+    if (engine_owns(old, old + old_size))
+        return -EFAULT;
+    if ((r[REGISTER_R10] & MREMAP_FIXED) && engine_owns(r[REGISTER_R8], r[REGISTER_R8] + new_size))
+        return -ENOMEM;
+    struct mapping mapping;
+    bool known = maps_find(old, &mapping);
+    bool code = had_code(old, old + old_size);
+    long result = syscalls_pass_on(thread);
+    if (sys_failed(result))
+        return result;
+    if (code)
+        forget_code(old, old + old_size);
+    if (!(r[REGISTER_R10] & MREMAP_DONTUNMAP) && old_size)
+        maps_remove(old, old + old_size);
+    if (had_code(result, result + new_size))
+        forget_code(result, result + new_size);
+    mapping.file_offset += known ? old - mapping.start : 0;
+    mapping.start = result;
+    mapping.end = result + new_size;
+    if (known)
+        maps_add(mapping);
+    return result;
+}
+
+/* The heap is made of ordinary mappings, each put right after the last. Like the kernel's, it
+ * ends where something else is in the way. */
+static long call_brk(struct native_thread *thread)
+{
+    uint64_t wanted = thread->registers[REGISTER_RDI];
+    lock_take(&heap.lock);
+    uint64_t old_end = page_up(heap.end), new_end = page_up(wanted);
+    long result = heap.end;
+    if (wanted < heap.start)
+        goto done;
+    if (new_end > old_end) {
+        struct mapping in_the_way;
+        bool taken = engine_owns(old_end, new_end) ||
+                     (maps_next(old_end, &in_the_way) && in_the_way.start < new_end);
+        long got = taken ? -ENOMEM
+                         : sys(mmap, old_end, new_end - old_end, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if ((uint64_t)got != old_end)
+            goto done;
+        maps_add((struct mapping){.start = old_end, .end = new_end, .protection = PROT_READ | PROT_WRITE});
+    } else if (new_end < old_end) {
+        sys(munmap, new_end, old_end - new_end);
+        maps_remove(new_end, old_end);
+    }
+    result = heap.end = wanted;
+done:
+    lock_give(&heap.lock);
+    return result;
+}
+
+/* ---- the rest ---- */
+
+static long call_arch_prctl(struct native_thread *thread)
+{
+    switch (thread->registers[REGISTER_RDI]) {
+    case ARCH_SET_GS: return thread->registers[REGISTER_RSI] ? -EPERM : 0;
+    case ARCH_GET_GS:
+        return gate_copy((void *)thread->registers[REGISTER_RSI], &(uint64_t){0}, 8) ? 0 : -EFAULT;
+    case 0x5001 ... 0x5005: return -EOPNOTSUPP; /* shadow stacks */
+    default: return syscalls_pass_on(thread);
+    }
+}
+
+static long call_sigreturn(struct native_thread *thread)
+{
+    signals_call_return(thread);
+}
+
+static long call_none(struct native_thread *thread)
+{
+    (void)thread;
+    return -ENOSYS;
+}
+
+typedef long (*syscall_function)(struct native_thread *thread);
+
+static const syscall_function table[512] = {
+    [__NR_mmap] = call_mmap,
+    [__NR_munmap] = call_munmap,
+    [__NR_mprotect] = call_mprotect,
+    [__NR_mremap] = call_mremap,
+    [__NR_brk] = call_brk,
+    [__NR_exit_group] = threads_call_exit_group,
+    [__NR_exit] = threads_call_exit,
+    [__NR_clone] = threads_call_clone,
+    [__NR_clone3] = threads_call_clone3,
+    [__NR_fork] = threads_call_fork,
+    [__NR_vfork] = threads_call_vfork,
+    [__NR_execve] = exec_call_execve,
+    [__NR_execveat] = exec_call_execveat,
+    [__NR_readlink] = proc_call_readlink,
+    [__NR_readlinkat] = proc_call_readlinkat,
+    [__NR_open] = proc_call_open,
+    [__NR_openat] = proc_call_openat,
+    [__NR_arch_prctl] = call_arch_prctl,
+    [__NR_rseq] = call_none,
+    [__NR_rt_sigaction] = signals_call_action,
+    [__NR_rt_sigreturn] = call_sigreturn,
+    [__NR_sigaltstack] = signals_call_stack,
+};
+
+void syscalls_init(const struct program *program)
+{
+    heap.start = heap.end = program->break_start;
+}
+
+bool syscalls_perform(struct native_thread *thread)
+{
+    uint64_t number = thread->registers[REGISTER_RAX];
+    syscall_function function = number < 512 ? table[number] : NULL;
+    uint64_t next = thread->pc;
+    long result = function ? function(thread) : syscalls_pass_on(thread);
+    if (result == SYSCALL_NOT_BEGUN)
+        return false;
+    thread->registers[REGISTER_RAX] = result;
+    thread->registers[REGISTER_RCX] = next;
+    thread->registers[REGISTER_R11] = thread->flags;
+    return true;
+}

@@ -1,0 +1,23 @@
+/*
+ * syscalls.h: the program's system calls.
+ */
+#ifndef TRUEFLAME_NATIVE_SYSCALLS_H
+#define TRUEFLAME_NATIVE_SYSCALLS_H
+
+#include "engines/native/load.h"
+#include "engines/native/thread.h"
+
+/* What a call returns that a signal kept from beginning: it is made again after the handler. */
+#define SYSCALL_NOT_BEGUN (-513l)
+
+void syscalls_init(const struct program *program);
+
+/* The call in the thread's registers; rax, rcx and r11 are set as the kernel would. thread->pc is
+ * already the instruction after it. False: a signal came first, nothing was done. No lock is
+ * held. */
+bool syscalls_perform(struct native_thread *thread);
+
+/* Makes the call in the thread's registers; its result, or SYSCALL_NOT_BEGUN. */
+long syscalls_pass_on(struct native_thread *thread);
+
+#endif

@@ -1,0 +1,119 @@
+/* text.c: see text.h. */
+#include "engines/native/text.h"
+#include "engines/native/sys.h"
+#include <stdarg.h>
+
+void *memcpy(void *to, const void *from, size_t size)
+{
+    void *destination = to;
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+    return destination;
+}
+
+void *memmove(void *to, const void *from, size_t size)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    if (out <= in || out >= in + size)
+        return memcpy(to, from, size);
+    while (size--)
+        out[size] = in[size];
+    return to;
+}
+
+void *memset(void *to, int byte, size_t size)
+{
+    void *destination = to;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(byte) : "memory");
+    return destination;
+}
+
+int memcmp(const void *a, const void *b, size_t size)
+{
+    const uint8_t *left = a, *right = b;
+    for (size_t i = 0; i < size; i++)
+        if (left[i] != right[i])
+            return left[i] - right[i];
+    return 0;
+}
+
+size_t strlen(const char *text)
+{
+    size_t length = 0;
+    while (text[length])
+        length++;
+    return length;
+}
+
+int strcmp(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return (uint8_t)*a - (uint8_t)*b;
+}
+
+bool string_starts(const char *text, const char *prefix)
+{
+    while (*prefix)
+        if (*text++ != *prefix++)
+            return false;
+    return true;
+}
+
+void string_add(struct string_builder *builder, const char *text)
+{
+    for (; *text && builder->size + 1 < builder->capacity; text++)
+        builder->text[builder->size++] = *text;
+    builder->text[builder->size] = 0;
+}
+
+void string_add_number(struct string_builder *builder, uint64_t number, unsigned base)
+{
+    char digits[32];
+    unsigned at = sizeof digits;
+    digits[--at] = 0;
+    do {
+        digits[--at] = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number);
+    string_add(builder, digits + at);
+}
+
+static void say_list(const char *first, va_list rest)
+{
+    char line[1024];
+    struct string_builder builder = {line, 0, sizeof line - 1};
+    string_add(&builder, "trueflame: ");
+    for (const char *text = first; text; text = va_arg(rest, const char *))
+        string_add(&builder, text);
+    line[builder.size++] = '\n';
+    sys(write, 2, line, builder.size);
+}
+
+void say(const char *first, ...)
+{
+    va_list rest;
+    va_start(rest, first);
+    say_list(first, rest);
+    va_end(rest);
+}
+
+void fail(const char *first, ...)
+{
+    va_list rest;
+    va_start(rest, first);
+    say_list(first, rest);
+    va_end(rest);
+    for (;;)
+        sys(exit_group, STATUS_FAILED);
+}
+
+void refuse_program(const char *first, ...)
+{
+    va_list rest;
+    va_start(rest, first);
+    say_list(first, rest);
+    va_end(rest);
+    for (;;)
+        sys(exit_group, STATUS_REFUSED);
+}

@@ -1,0 +1,122 @@
+/*
+ * thread.h: what the engine knows of a thread of the program. gs points here, so code in the
+ * cache reaches it without a register of the program's.
+ *
+ * While the thread runs in the cache, the program's registers are in the processor. When it
+ * leaves (entry.S), they are put here, and `pc` is the program's address to go on at.
+ */
+#ifndef TRUEFLAME_NATIVE_THREAD_H
+#define TRUEFLAME_NATIVE_THREAD_H
+
+#include "core/core.h"
+#include "engines/native/layout.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum register_numbers {
+    REGISTER_RAX,
+    REGISTER_RCX,
+    REGISTER_RDX,
+    REGISTER_RBX,
+    REGISTER_RSP,
+    REGISTER_RBP,
+    REGISTER_RSI,
+    REGISTER_RDI,
+    REGISTER_R8,
+    REGISTER_R9,
+    REGISTER_R10,
+    REGISTER_R11,
+    REGISTER_R12,
+    REGISTER_R13,
+    REGISTER_R14,
+    REGISTER_R15,
+};
+
+struct native_thread {
+    struct native_thread *self;
+    uint64_t registers[16];
+    uint64_t flags;
+    uint64_t pc;           /* the program's, where it goes on */
+    uint64_t cache_pc;     /* where the cache is entered next */
+    uint32_t exit_id;      /* which exit was taken; row of cache.exits */
+    uint32_t exit_unused;
+    uint64_t target;       /* of the indirect branch that left the cache */
+    uint64_t stack_top;    /* of the engine's stack for this thread */
+    void (*exit_entry)(void);
+    uint64_t instructions; /* executed since they were last settled into a context */
+    uint64_t pending;      /* number of the signal that is held, 0: none */
+    uint64_t reserved[6];
+    uint64_t spill[16];    /* the program's register N while the cache borrows it */
+    struct hot hot;        /* the core's view */
+    /* fast.c */
+    uint64_t saved_flags;  /* lahf and seto, while the cache borrows the flags */
+    struct child_slot *children;
+    struct child_slot *slot; /* the one in use */
+    struct line_slot *lines; /* lines.c; NULL at function detail */
+    struct thread *thread; /* the core's */
+    struct native_thread *next; /* all threads of the process */
+    long tid;
+
+    /* threads.c */
+    uint32_t is_free;        /* the record may be used again */
+    bool ended;              /* the program's thread is over */
+    bool plane_changed;      /* its stack is still to be moved */
+    bool is_vfork;           /* another process, in this one's memory until it calls exec */
+    bool clears_handlers;    /* CLONE_CLEAR_SIGHAND */
+    struct native_thread *lender;      /* vfork: whose call path it goes on in */
+    struct stack *lent_stack;          /* and what that was like */
+    struct stack_entry *lent_entries;
+    size_t lent_count;
+    uint64_t forks;          /* how many children it made by fork */
+
+    /* signals.c */
+    struct action *actions;  /* by signal number; shared as the kernel shares them */
+    uint64_t signal_stack;   /* the engine's own */
+    uint64_t held_mask;      /* the program's mask while a signal is held */
+    uint64_t held_info[16];  /* siginfo_t */
+    struct {
+        uint64_t start, size; /* size 0: none */
+        uint32_t flags;       /* SS_AUTODISARM */
+    } alternate;             /* the program's sigaltstack */
+};
+
+_Static_assert(offsetof(struct native_thread, registers) == THREAD_REGISTERS, "layout.h");
+_Static_assert(offsetof(struct native_thread, flags) == THREAD_FLAGS, "layout.h");
+_Static_assert(offsetof(struct native_thread, pc) == THREAD_PC, "layout.h");
+_Static_assert(offsetof(struct native_thread, cache_pc) == THREAD_CACHE_PC, "layout.h");
+_Static_assert(offsetof(struct native_thread, exit_id) == THREAD_EXIT_ID, "layout.h");
+_Static_assert(offsetof(struct native_thread, target) == THREAD_TARGET, "layout.h");
+_Static_assert(offsetof(struct native_thread, stack_top) == THREAD_STACK, "layout.h");
+_Static_assert(offsetof(struct native_thread, exit_entry) == THREAD_EXIT_ENTRY, "layout.h");
+_Static_assert(offsetof(struct native_thread, instructions) == THREAD_INSTRUCTIONS, "layout.h");
+_Static_assert(offsetof(struct native_thread, pending) == THREAD_PENDING, "layout.h");
+_Static_assert(offsetof(struct native_thread, spill) == THREAD_SPILL, "layout.h");
+
+#define ENGINE_STACK_BYTES (256ul << 10)
+
+static inline struct native_thread *thread_self(void)
+{
+    struct native_thread *self;
+    __asm__("mov %%gs:0, %0" : "=r"(self));
+    return self;
+}
+
+/* entry.S */
+_Noreturn void thread_resume(struct native_thread *thread); /* by its registers, flags and cache_pc */
+extern const char thread_resume_end[];
+void thread_leave_cache(void);                       /* the cache jumps here; calls thread_dispatch */
+
+/* dispatch.c: the exit that was taken is dealt with; returns where to enter the cache. */
+uint64_t thread_dispatch(struct native_thread *thread);
+
+/* Brings the current context in line with thread->pc; the cache address to go on at. The cache's
+ * lock is held. */
+uint64_t thread_enter(struct native_thread *thread);
+
+/* Enters the cache at thread->pc. */
+_Noreturn void thread_start(struct native_thread *thread);
+
+void thread_set_gs(struct native_thread *thread);
+
+#endif

@@ -1,0 +1,349 @@
+/*
+ * threads.c: see threads.h.
+ *
+ * Three ways to begin, by what the new thread shares with its maker:
+ *
+ *   memory (threads, vfork, posix_spawn)  a record and an engine stack of its own; it starts in
+ *                                         thread_clone_child, before it runs anything else
+ *   nothing (fork)                        goes on where its maker does, in its own copy of the
+ *                                         engine; the code cache is not inherited but begun anew
+ *
+ * Signals are blocked from before the system call until the new thread has its gs: the handler
+ * finds the thread by it. A thread's record and stack are used again once the thread has said,
+ * with its very last store, that it is through with them.
+ */
+#include "engines/native/threads.h"
+#include "engines/native/arena.h"
+#include "engines/native/cache.h"
+#include "engines/native/fast.h"
+#include "engines/native/gate.h"
+#include "engines/native/lines.h"
+#include "engines/native/record.h"
+#include "engines/native/signals.h"
+#include "engines/native/sys.h"
+#include "engines/native/syscalls.h"
+#include "engines/native/text.h"
+#include <asm/prctl.h>
+#include <errno.h>
+#include <linux/sched.h>
+
+static struct native_thread *all; /* newest first; guarded by the cache's lock */
+static uint32_t live_count;
+
+/* entry.S: the system call `number`; in the child gs is set and thread_clone_child called. */
+long thread_clone(long number, const uint64_t *arguments, struct native_thread *child);
+_Noreturn void thread_end(uint32_t *free_mark, long status);
+void thread_clone_child(struct native_thread *thread) __attribute__((noreturn));
+
+void thread_set_gs(struct native_thread *thread)
+{
+    sys(arch_prctl, ARCH_SET_GS, thread);
+}
+
+static struct native_thread *record_new(void)
+{
+    for (struct native_thread *old = all; old; old = old->next)
+        if (__atomic_load_n(&old->is_free, __ATOMIC_ACQUIRE)) {
+            struct native_thread fresh = {
+                .next = old->next,
+                .stack_top = old->stack_top,
+                .signal_stack = old->signal_stack,
+                .children = old->children,
+                .lines = old->lines,
+            };
+            memset(fresh.children, 0, CHILD_SLOTS * sizeof *fresh.children);
+            *old = fresh;
+            return old;
+        }
+    struct native_thread *thread = arena_allocate(sizeof *thread);
+    thread->stack_top = (uint64_t)arena_allocate(ENGINE_STACK_BYTES) + ENGINE_STACK_BYTES;
+    thread->children = arena_allocate(CHILD_SLOTS * sizeof *thread->children);
+    if (options.line_detail)
+        thread->lines = arena_allocate(LINE_SLOTS * sizeof *thread->lines);
+    thread->next = all;
+    all = thread;
+    return thread;
+}
+
+static struct native_thread *thread_new(uint64_t stack_pointer)
+{
+    struct native_thread *thread = record_new();
+    thread->self = thread;
+    thread->exit_entry = thread_leave_cache;
+    thread->flags = 0x202;
+    thread->registers[REGISTER_RSP] = stack_pointer;
+    live_count++;
+    return thread;
+}
+
+static void begin_stack(struct native_thread *thread)
+{
+    thread->thread = core_thread_new(&core, thread->registers[REGISTER_RSP]);
+    thread->hot = *thread->thread->hot;
+    thread->thread->hot = &thread->hot;
+}
+
+struct native_thread *threads_first(uint64_t stack_pointer)
+{
+    struct native_thread *thread = thread_new(stack_pointer);
+    begin_stack(thread);
+    thread->tid = sys(gettid);
+    thread->actions = signals_new_actions(NULL);
+    thread_set_gs(thread);
+    signals_init_thread(thread);
+    return thread;
+}
+
+static void settle(struct native_thread *thread)
+{
+    record_settle(thread);
+    lines_flush(thread);
+}
+
+void threads_settle_all(void)
+{
+    for (struct native_thread *thread = all; thread; thread = thread->next)
+        if (!thread->is_free && !thread->ended)
+            settle(thread);
+}
+
+void threads_catch_up(struct native_thread *thread)
+{
+    thread->plane_changed = false;
+    record_settle(thread);
+    core_resume(&core, thread->thread);
+}
+
+/* A thread without children leaves the cache at its next call, and catches up. */
+void threads_change_plane(struct native_thread *thread)
+{
+    for (struct native_thread *other = all; other; other = other->next) {
+        if (other == thread || other->is_free || other->ended)
+            continue;
+        other->plane_changed = true;
+        memset(other->children, 0, CHILD_SLOTS * sizeof *other->children);
+    }
+    threads_catch_up(thread);
+}
+
+void threads_forget_others(struct native_thread *thread)
+{
+    all = thread;
+    thread->next = NULL;
+    live_count = 1;
+}
+
+/* ---- threads that share memory ---- */
+
+void thread_clone_child(struct native_thread *thread)
+{
+    thread->tid = sys(gettid);
+    signals_init_thread(thread);
+    if (thread->clears_handlers)
+        signals_install_all(thread);
+    signals_set_mask(thread->held_mask);
+    thread_start(thread);
+}
+
+/* A vfork child goes on in its maker's call path, while the maker waits: it has the maker's
+ * thread of the core for as long, and gives back the stack as it was. */
+static void lend_stack(struct native_thread *maker, struct native_thread *child)
+{
+    struct stack *stack = maker->thread->stack;
+    record_settle(maker);
+    child->lender = maker;
+    child->thread = maker->thread;
+    child->lent_stack = stack;
+    child->lent_count = maker->hot.top - stack->base;
+    child->lent_entries = arena_allocate(child->lent_count * sizeof *child->lent_entries);
+    memcpy(child->lent_entries, stack->base, child->lent_count * sizeof *child->lent_entries);
+    child->hot = maker->hot;
+    child->thread->hot = &child->hot;
+}
+
+static void give_stack_back(struct native_thread *child)
+{
+    struct native_thread *maker = child->lender;
+    size_t size = child->lent_count * sizeof *child->lent_entries;
+    maker->thread->stack = child->lent_stack;
+    memcpy(child->lent_stack->base, child->lent_entries, size);
+    arena_release(child->lent_entries, size);
+    maker->hot.top = child->lent_stack->base + child->lent_count;
+    maker->hot.limit = child->lent_stack->limit;
+    maker->thread->hot = &maker->hot;
+}
+
+/* Everything of the maker's that the child begins with. */
+static struct native_thread *child_of(struct native_thread *maker, uint64_t flags, uint64_t sp)
+{
+    if (!sp)
+        sp = maker->registers[REGISTER_RSP];
+    lock_take(&cache.lock);
+    struct native_thread *child = thread_new(sp);
+    if (flags & CLONE_VFORK)
+        lend_stack(maker, child);
+    else
+        begin_stack(child);
+    lock_give(&cache.lock);
+    memcpy(child->registers, maker->registers, sizeof child->registers);
+    child->registers[REGISTER_RSP] = sp;
+    child->registers[REGISTER_RAX] = 0;
+    child->registers[REGISTER_RCX] = maker->pc;
+    child->registers[REGISTER_R11] = child->flags = maker->flags;
+    child->pc = maker->pc;
+    child->is_vfork = (flags & CLONE_VM) && !(flags & CLONE_THREAD);
+    child->actions = maker->actions;
+    if (!(flags & CLONE_SIGHAND))
+        child->actions = signals_new_actions(maker);
+    if (flags & CLONE_CLEAR_SIGHAND) {
+        signals_clear_actions(child);
+        child->clears_handlers = true;
+    }
+    if (flags & CLONE_VFORK) /* the stack the maker was given stays its own */
+        child->alternate = maker->alternate;
+    return child;
+}
+
+static void child_is_over(struct native_thread *child)
+{
+    lock_take(&cache.lock);
+    if (!child->ended) {
+        settle(child);
+        if (child->lender)
+            give_stack_back(child);
+        else
+            core_thread_end(&core, child->thread);
+        child->ended = true;
+        live_count--;
+    }
+    __atomic_store_n(&child->is_free, 1, __ATOMIC_RELEASE);
+    lock_give(&cache.lock);
+}
+
+static long start_sharing(struct native_thread *maker, long number, uint64_t *arguments,
+                          uint64_t flags, struct native_thread *child)
+{
+    child->held_mask = signals_set_mask(SIGNALS_ALL);
+    if (maker->pending) {
+        signals_set_mask(child->held_mask);
+        child_is_over(child);
+        return SYSCALL_NOT_BEGUN;
+    }
+    uint64_t mask = child->held_mask;
+    long result = thread_clone(number, arguments, child);
+    signals_set_mask(mask);
+    /* The kernel lets the maker go on when the vfork child is gone. */
+    if (sys_failed(result) || (flags & CLONE_VFORK))
+        child_is_over(child);
+    return result;
+}
+
+/* ---- fork ---- */
+
+static long start_copy(struct native_thread *maker, long number, uint64_t *arguments, uint64_t sp)
+{
+    uint64_t mask = signals_set_mask(SIGNALS_ALL);
+    if (maker->pending) {
+        signals_set_mask(mask);
+        return SYSCALL_NOT_BEGUN;
+    }
+    lock_take(&cache.lock);
+    arena_lock();
+    maker->forks++;
+    long result = sys_call6(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                            arguments[4], arguments[5]);
+    arena_unlock();
+    if (result == 0) {
+        maker->tid = sys(gettid);
+        threads_forget_others(maker);
+        cache_restart();
+        fast_init();
+        fast_forget_landings(0, UINT64_MAX);
+        memset(maker->children, 0, CHILD_SLOTS * sizeof *maker->children);
+        lines_flush(maker);
+        record_forked(maker);
+        if (sp)
+            maker->registers[REGISTER_RSP] = sp;
+        thread_set_gs(maker);
+        signals_init_thread(maker);
+    } else if (sys_failed(result)) {
+        maker->forks--;
+    }
+    lock_give(&cache.lock);
+    signals_set_mask(mask);
+    return result;
+}
+
+long threads_call_fork(struct native_thread *thread)
+{
+    return start_copy(thread, __NR_fork, (uint64_t[6]){0}, 0);
+}
+
+long threads_call_clone(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    uint64_t flags = r[REGISTER_RDI], sp = r[REGISTER_RSI];
+    uint64_t arguments[6] = {flags, 0, r[REGISTER_RDX], r[REGISTER_R10], r[REGISTER_R8]};
+    if (!(flags & CLONE_VM))
+        return start_copy(thread, __NR_clone, arguments, sp);
+    struct native_thread *child = child_of(thread, flags, sp);
+    arguments[1] = child->stack_top;
+    return start_sharing(thread, __NR_clone, arguments, flags, child);
+}
+
+long threads_call_vfork(struct native_thread *thread)
+{
+    uint64_t flags = CLONE_VM | CLONE_VFORK | 17 /* SIGCHLD */;
+    struct native_thread *child = child_of(thread, flags, 0);
+    uint64_t arguments[6] = {flags, child->stack_top};
+    return start_sharing(thread, __NR_clone, arguments, flags, child);
+}
+
+long threads_call_clone3(struct native_thread *thread)
+{
+    struct clone_args copy = {0};
+    uint64_t size = thread->registers[REGISTER_RSI];
+    if (size < 64 || size > 4096)
+        return size < 64 ? -EINVAL : -E2BIG;
+    if (size > sizeof copy)
+        size = sizeof copy;
+    if (!gate_copy(&copy, (void *)thread->registers[REGISTER_RDI], size))
+        return -EFAULT;
+    uint64_t sp = copy.stack ? copy.stack + copy.stack_size : 0;
+    uint64_t arguments[6] = {(uint64_t)&copy, size};
+    if (!(copy.flags & CLONE_VM)) {
+        copy.stack = copy.stack_size = 0;
+        return start_copy(thread, __NR_clone3, arguments, sp);
+    }
+    struct native_thread *child = child_of(thread, copy.flags, sp);
+    copy.stack = child->stack_top - ENGINE_STACK_BYTES;
+    copy.stack_size = ENGINE_STACK_BYTES;
+    return start_sharing(thread, __NR_clone3, arguments, copy.flags, child);
+}
+
+/* ---- the end ---- */
+
+_Noreturn long threads_call_exit_group(struct native_thread *thread)
+{
+    int status = thread->registers[REGISTER_RDI] & 0xff;
+    if (!thread->is_vfork) {
+        lock_take(&cache.lock);
+        record_finish(status);
+    }
+    for (;;)
+        sys(exit_group, status);
+}
+
+_Noreturn long threads_call_exit(struct native_thread *thread)
+{
+    if (thread->is_vfork || live_count == 1)
+        threads_call_exit_group(thread);
+    signals_set_mask(SIGNALS_ALL);
+    lock_take(&cache.lock);
+    settle(thread);
+    core_thread_end(&core, thread->thread);
+    thread->ended = true;
+    live_count--;
+    lock_give(&cache.lock);
+    thread_end(&thread->is_free, thread->registers[REGISTER_RDI]);
+}

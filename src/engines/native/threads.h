@@ -1,0 +1,31 @@
+/*
+ * threads.h: threads and processes of the program: how they begin and end.
+ */
+#ifndef TRUEFLAME_NATIVE_THREADS_H
+#define TRUEFLAME_NATIVE_THREADS_H
+
+#include "engines/native/thread.h"
+
+/* The program's first thread. */
+struct native_thread *threads_first(uint64_t stack_pointer);
+
+/* System calls. */
+long threads_call_clone(struct native_thread *thread);
+long threads_call_clone3(struct native_thread *thread);
+long threads_call_fork(struct native_thread *thread);
+long threads_call_vfork(struct native_thread *thread);
+_Noreturn long threads_call_exit(struct native_thread *thread);
+_Noreturn long threads_call_exit_group(struct native_thread *thread);
+
+/* Counts go to another plane from now on: `thread` moves at once, the others with their next
+ * call. */
+void threads_change_plane(struct native_thread *thread);
+void threads_catch_up(struct native_thread *thread);
+
+/* What every thread has counted is in its contexts. */
+void threads_settle_all(void);
+
+/* Forgets the others: the process was forked, only `thread` goes on. */
+void threads_forget_others(struct native_thread *thread);
+
+#endif

@@ -1,0 +1,443 @@
+/*
+ * translate.c: see translate.h.
+ *
+ * A block is a run of instructions with one entry. It goes through conditional branches that are
+ * not taken, up to a few, and ends at anything else that moves control. Between two branches
+ * every instruction runs or none does: a segment. Each segment is counted by one add, put where
+ * the arithmetic flags are dead, or done without flags where they never are:
+ *
+ *     add gs:[instructions], n          or    spill rax; load rax; lea rax,[rax+n]; store; unspill
+ *
+ * The count may therefore stand before or after instructions that it counts; marks (cache.h) say
+ * at every instruction how far it is ahead.
+ */
+#include "engines/native/translate.h"
+#include "engines/native/lines.h"
+#include "engines/native/maps.h"
+#include "engines/native/record.h"
+#include "engines/native/requests.h"
+#include "engines/native/translation.h"
+#include <sys/mman.h>
+
+/* One translation at a time: the cache's lock is held. */
+static struct translation translation;
+
+/* What follows a call is part of the block if it is of the same function: not so behind calls
+ * that never return. */
+static bool goes_on_after_call(const struct translation *t, uint64_t next)
+{
+    struct code_place place = code_map_find(&core.code, next);
+    return !t->plt && !place.plt && place.function == t->function &&
+           (t->function || place.module->kind == CODE_ANONYMOUS);
+}
+
+static bool ends_block(const struct translation *t, const struct instruction *instruction,
+                       uint64_t next)
+{
+    switch (instruction->class) {
+    case CLASS_ORDINARY:
+    case CLASS_JUMP_IF:
+    case CLASS_LOOP: return false;
+    case CLASS_CALL:
+    case CLASS_CALL_INDIRECT: return !goes_on_after_call(t, next);
+    default: return true;
+    }
+}
+
+static bool is_branch(const struct instruction *instruction)
+{
+    return instruction->class != CLASS_ORDINARY;
+}
+
+/* Where the function ends that the block is in: to run on into another one is a jump. */
+static uint64_t function_end(const struct translation *t)
+{
+    if (!t->function)
+        return UINT64_MAX;
+    uint64_t bias = t->function->module->bias;
+    uint64_t start = t->function->start + bias, end = t->function->end + bias;
+    return t->pc >= start && t->pc < end ? end : 0;
+}
+
+static bool leaves_function(const struct translation *t, uint64_t next, uint64_t end)
+{
+    if (next < end)
+        return false;
+    struct code_place place = code_map_find(&core.code, next);
+    return place.function != t->function || place.plt != t->plt;
+}
+
+static void decode_block(struct translation *t)
+{
+    uint64_t end = maps_executable_end(t->pc), within = function_end(t);
+    unsigned branches = 0, at = 0;
+    t->end = END_CUT;
+    if (end <= t->pc)
+        t->end = END_UNMAPPED;
+    while (t->end == END_CUT && t->count < INSTRUCTIONS_MAX && branches < BRANCHES_MAX) {
+        struct instruction *instruction = &t->instructions[t->count];
+        uint64_t left = end - (t->pc + at);
+        if (left == 0 || (t->count && leaves_function(t, t->pc + at, within)))
+            break;
+        if (!instruction_decode(t->source + at, left < 15 ? left : 15, instruction)) {
+            if (t->count == 0)
+                t->end = left < 15 ? END_UNMAPPED : END_ILLEGAL;
+            break;
+        }
+        t->offsets[t->count++] = at;
+        at += instruction->length;
+        if (is_branch(instruction))
+            branches++;
+        if (requests_end_at(t->source + at, at))
+            t->end = END_REQUEST;
+        if (ends_block(t, instruction, t->pc + at))
+            t->end = END_BRANCH;
+    }
+    t->offsets[t->count] = at;
+    t->source_size = at;
+}
+
+void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
+                     unsigned spilled, int ahead)
+{
+    t->marks[t->mark_count++] = (struct mark){
+        .offset = t->code.address - CACHE_START - cache.hot,
+        .kind = kind,
+        .spilled = spilled,
+        .ahead = ahead,
+        .pc_offset = pc_offset,
+        .segment = t->segment_count ? t->segment_count - 1 : 0,
+    };
+}
+
+/* All six flags are overwritten before any is read, from instruction `at` on. */
+bool flags_dead(const struct translation *t, unsigned at)
+{
+    unsigned dead = 0;
+    for (unsigned i = at; i < t->count; i++) {
+        const struct instruction *instruction = &t->instructions[i];
+        if (instruction->flags_read & ~dead)
+            return false;
+        dead |= instruction->flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        if (is_branch(instruction))
+            return false;
+    }
+    return false;
+}
+
+/* Follows direct jumps, and branches that are not taken only if they come first of all: a branch
+ * reads flags. */
+bool flags_dead_at(uint64_t pc)
+{
+    struct mapping mapping;
+    unsigned dead = 0;
+    if (!maps_find(pc, &mapping) || !(mapping.flags & MAPPING_FILE) ||
+        (mapping.protection & PROT_WRITE))
+        return false; /* code that may change proves nothing */
+    for (unsigned looked = 0; looked < 16; looked++) {
+        struct instruction instruction;
+        uint64_t left = mapping.end - pc;
+        if (pc < mapping.start || pc >= mapping.end ||
+            !instruction_decode((const uint8_t *)pc, left < 15 ? left : 15, &instruction))
+            return false;
+        if (instruction.flags_read & ~dead)
+            return false;
+        dead |= instruction.flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        pc += instruction.length;
+        if (instruction.class == CLASS_JUMP || instruction.class == CLASS_CALL)
+            pc += instruction.immediate;
+        else if (is_branch(&instruction))
+            return false;
+    }
+    return false;
+}
+
+static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
+{
+    struct emitter *e = &t->code;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    if (flags_are_dead) {
+        emit_bytes(e, "\x65\x48\x83\x04\x25", 5);
+        emit_u32(e, THREAD_INSTRUCTIONS);
+        emit_byte(e, instructions);
+        return;
+    }
+    emit_spill(e, REGISTER_RAX);
+    emit_load(e, REGISTER_RAX, THREAD_INSTRUCTIONS);
+    emit_bytes(e, "\x48\x8d\x40", 3);
+    emit_byte(e, instructions);
+    emit_store(e, THREAD_INSTRUCTIONS, REGISTER_RAX);
+    emit_unspill(e, REGISTER_RAX);
+}
+
+uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
+{
+    uint32_t id = cache_add_exit();
+    struct exit *exit = &cache.exits[id];
+    exit->kind = kind;
+    exit->block = t->block;
+    exit->target = target;
+    if (index < t->count) {
+        exit->pc = t->pc + t->offsets[index];
+        exit->length = t->instructions[index].length;
+        exit->refusal = t->instructions[index].refusal;
+    }
+    return id;
+}
+
+void emit_stub(struct emitter *e, uint32_t id)
+{
+    emit_bytes(e, "\x65\xc7\x04\x25", 4);
+    emit_u32(e, THREAD_EXIT_ID);
+    emit_u32(e, id);
+    emit_bytes(e, "\x65\xff\x24\x25", 4);
+    emit_u32(e, THREAD_EXIT_ENTRY);
+}
+
+void emit_linkable(struct emitter *e, uint32_t id)
+{
+    struct exit *exit = &cache.exits[id];
+    cache.stubs -= STUB_BYTES;
+    struct emitter stub = {cache_writable(cache.stubs), CACHE_START + cache.stubs};
+    emit_stub(&stub, id);
+    exit->stub = cache.stubs;
+    exit->patch = e->address - CACHE_START;
+    emit_u32(e, CACHE_START + exit->stub - (e->address + 4));
+}
+
+uint64_t branch_target(const struct translation *t, unsigned index)
+{
+    return t->pc + t->offsets[index + 1] + t->instructions[index].immediate;
+}
+
+static void emit_jump_exit(struct translation *t, unsigned index, uint64_t target)
+{
+    emit_align_patch(&t->code, 1);
+    emit_byte(&t->code, 0xe9);
+    emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, target));
+}
+
+static void emit_conditional(struct translation *t, unsigned index)
+{
+    emit_align_patch(&t->code, 2);
+    emit_byte(&t->code, 0x0f);
+    emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
+    emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, branch_target(t, index)));
+}
+
+/* loop and jrcxz reach 127 bytes only:   loop taken;  jmp on;  taken: jmp rel32;  on: */
+static void emit_loop(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    emit_align_patch(e, 6);
+    if (t->instructions[index].prefixes & PREFIX_67)
+        emit_byte(e, 0x67);
+    emit_byte(e, t->instructions[index].opcode);
+    emit_byte(e, 2);
+    uint8_t *on = e->out;
+    emit_bytes(e, "\xeb\x05", 2);
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_jump_exit(t, index, branch_target(t, index));
+    on[1] = e->out - (on + 2);
+}
+
+static void emit_ordinary(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    const struct instruction *instruction = &t->instructions[index];
+    unsigned here = t->offsets[index];
+    struct copy copy;
+    copy_plan(instruction, t->source + here, t->pc + here, e->address, &copy);
+    if (copy.scratch < 0) {
+        copy_emit_body(e, &copy);
+        return;
+    }
+    bool is_lea = instruction->encoding == ENCODING_LEGACY && instruction->map == 0 &&
+                  instruction->opcode == 0x8d && !(instruction->prefixes & PREFIX_66);
+    if (is_lea) {
+        bool wide = instruction->rex & 8;
+        emit_constant(e, instruction_reg(instruction), wide ? copy.operand : (uint32_t)copy.operand);
+        return;
+    }
+    unsigned spilled = 1 << copy.scratch;
+    emit_spill(e, copy.scratch);
+    add_mark(t, MARK_PROGRAM, here, spilled, t->ahead);
+    emit_constant(e, copy.scratch, copy.operand);
+    add_mark(t, MARK_PROGRAM, here, spilled, t->ahead);
+    copy_emit_body(e, &copy);
+    add_mark(t, MARK_PROGRAM, t->offsets[index + 1], spilled, t->ahead - 1);
+    emit_unspill(e, copy.scratch);
+}
+
+static void emit_instruction(struct translation *t, unsigned index)
+{
+    const struct instruction *instruction = &t->instructions[index];
+    uint64_t next = t->pc + t->offsets[index + 1], slot;
+    uint32_t id;
+    switch (instruction->class) {
+    case CLASS_ORDINARY:
+        emit_ordinary(t, index);
+        if (t->end == END_REQUEST && index + 1 == t->count)
+            emit_stub(&t->code, new_exit(t, index, EXIT_REQUEST, next));
+        break;
+    case CLASS_JUMP:
+        if (plt_stub(branch_target(t, index), &slot) && !t->plt)
+            emit_indirect_jump(t, index);
+        else
+            emit_jump_exit(t, index, branch_target(t, index));
+        break;
+    case CLASS_JUMP_IF: emit_conditional(t, index); break;
+    case CLASS_LOOP: emit_loop(t, index); break;
+    case CLASS_JUMP_INDIRECT: emit_indirect_jump(t, index); break;
+    case CLASS_CALL:
+    case CLASS_CALL_INDIRECT: emit_call(t, index); break;
+    case CLASS_RETURN: emit_return(t, index); break;
+    case CLASS_SYSCALL:
+        add_mark(t, MARK_ENGINE, 0, 0, 0);
+        id = new_exit(t, index, EXIT_SYSCALL, next);
+        cache.exits[id].site = t->segments[t->segment_count - 1];
+        emit_stub(&t->code, id);
+        break;
+    case CLASS_TRANSACTION: /* always aborts: eax = 0, on to the fallback */
+        emit_constant(&t->code, REGISTER_RAX, 0);
+        emit_jump_exit(t, index, branch_target(t, index));
+        break;
+    case CLASS_REFUSED:
+        emit_stub(&t->code, new_exit(t, index, EXIT_REFUSED, t->pc + t->offsets[index]));
+        break;
+    }
+}
+
+/* One past the last instruction of the segment that begins at `first`. */
+static unsigned segment_end(const struct translation *t, unsigned first)
+{
+    for (unsigned i = first; i < t->count; i++)
+        if (is_branch(&t->instructions[i]))
+            return i + 1;
+    return t->count;
+}
+
+static void emit_line_count(struct translation *t, unsigned first, uint64_t address,
+                            unsigned instructions, const uint8_t *lengths)
+{
+    struct code_module *module = code_map_find(&core.code, address).module;
+    uint32_t number = core_block(&core, address, module, instructions, lengths);
+    if (!t->segments[t->segment_count - 1])
+        t->segments[t->segment_count - 1] = number;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    lines_emit_count(&t->code, number, !flags_dead(t, first),
+                     new_exit(t, first, EXIT_COUNT, 0));
+}
+
+/* The segment, and the PLT stub that is folded into its last instruction. */
+static void emit_line_counts(struct translation *t, unsigned first, unsigned end)
+{
+    const struct instruction *last = &t->instructions[end - 1];
+    uint8_t lengths[INSTRUCTIONS_MAX];
+    unsigned count = 0;
+    for (unsigned i = first; i < end; i++)
+        if (t->instructions[i].class != CLASS_REFUSED)
+            lengths[count++] = t->instructions[i].length;
+    emit_line_count(t, first, t->pc + t->offsets[first], count, lengths);
+    uint64_t slot;
+    bool folds = last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt);
+    unsigned stub = folds ? plt_stub(branch_target(t, end - 1), &slot) : 0;
+    uint64_t at = folds ? branch_target(t, end - 1) : 0;
+    for (unsigned i = 0; i < stub; i++) {
+        struct instruction instruction;
+        instruction_decode((const uint8_t *)at, 15, &instruction);
+        at += lengths[i] = instruction.length;
+    }
+    if (stub)
+        emit_line_count(t, first, branch_target(t, end - 1), stub, lengths);
+}
+
+static void emit_segment(struct translation *t, unsigned first, unsigned end)
+{
+    unsigned place = first;
+    while (place < end && !flags_dead(t, place))
+        place++;
+    bool dead = place < end;
+    if (!dead)
+        place = first;
+    const struct instruction *last = &t->instructions[end - 1];
+    unsigned counted = end - first;
+    uint64_t slot;
+    if (last->class == CLASS_REFUSED)
+        counted--;
+    if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
+        counted += plt_stub(branch_target(t, end - 1), &slot);
+    t->ahead = 0;
+    t->segments[t->segment_count++] = 0;
+    if (options.line_detail && counted)
+        emit_line_counts(t, first, end);
+    for (unsigned i = first; i < end; i++) {
+        if (i == place && counted && !options.line_detail)
+            emit_count(t, counted, dead);
+        if (options.line_detail ? i == first : i == place)
+            t->ahead += counted;
+        add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
+        emit_instruction(t, i);
+        t->ahead--;
+    }
+}
+
+static void emit_block(struct translation *t)
+{
+    for (unsigned first = 0, end; first < t->count; first = end) {
+        end = segment_end(t, first);
+        emit_segment(t, first, end);
+    }
+    uint64_t next = t->pc + t->source_size;
+    add_mark(t, MARK_PROGRAM, t->source_size, 0, 0);
+    if (t->end == END_CUT)
+        emit_jump_exit(t, t->count, next);
+    else if (t->end == END_ILLEGAL || t->end == END_UNMAPPED)
+        emit_stub(&t->code, new_exit(t, t->count,
+                                     t->end == END_ILLEGAL ? EXIT_ILLEGAL : EXIT_UNMAPPED, t->pc));
+}
+
+struct block *translate_block(uint64_t pc)
+{
+    struct block *block = cache_find(pc);
+    if (block)
+        return block;
+    if (!cache_has_room())
+        fail("the code cache is full", NULL);
+    struct translation *t = &translation;
+    t->pc = pc;
+    t->source = (const uint8_t *)pc;
+    t->count = t->mark_count = t->segment_count = 0;
+    t->source_size = 0;
+    struct code_place place = code_map_find(&core.code, pc);
+    t->function = place.function;
+    t->plt = place.plt;
+    decode_block(t);
+
+    block = cache_add_block(pc);
+    t->block = block - cache.blocks;
+    t->code = (struct emitter){cache_writable(cache.hot), CACHE_START + cache.hot};
+    emit_block(t);
+
+    block = &cache.blocks[t->block];
+    block->code = cache.hot;
+    block->code_size = t->code.address - CACHE_START - cache.hot;
+    block->source_size = t->source_size;
+    block->function = t->function;
+    if (t->plt)
+        block->flags |= BLOCK_PLT;
+    block->mark_count = t->mark_count;
+    block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
+    memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);
+    if (options.line_detail) {
+        block->segments = arena_allocate(t->segment_count * sizeof *block->segments);
+        memcpy(block->segments, t->segments, t->segment_count * sizeof *block->segments);
+    }
+    cache.hot += (block->code_size + 15) & ~15u;
+    cache_publish(block);
+    return block;
+}

@@ -1,0 +1,64 @@
+/*
+ * translation.h: a block while it is being made; shared by the files that emit its parts.
+ */
+#ifndef TRUEFLAME_NATIVE_TRANSLATION_H
+#define TRUEFLAME_NATIVE_TRANSLATION_H
+
+#include "engines/native/cache.h"
+#include "engines/native/copy.h"
+
+#define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
+#define BRANCHES_MAX     8   /* and as many segments */
+#define MARKS_MAX        (INSTRUCTIONS_MAX * 6)
+#define STUB_BYTES       20
+#define COLD_BYTES       128 /* the longest piece of cold code */
+
+struct translation {
+    struct emitter code;
+    uint64_t pc;
+    const uint8_t *source;
+    unsigned count;
+    unsigned source_size;
+    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST } end;
+    struct instruction instructions[INSTRUCTIONS_MAX];
+    uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
+    struct mark marks[MARKS_MAX];
+    unsigned mark_count;
+    int ahead;
+    uint32_t block; /* number */
+    struct code_function *function;
+    bool plt;
+    uint32_t segments[BRANCHES_MAX + 2];
+    unsigned segment_count;
+};
+
+void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset, unsigned spilled,
+              int ahead);
+
+/* A new exit of the block for its instruction `index`. */
+uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target);
+
+/* Leaves the cache by exit `id`. */
+void emit_stub(struct emitter *e, uint32_t id);
+
+/* A displacement here leads to a stub in the cold part until the exit is linked. */
+void emit_linkable(struct emitter *e, uint32_t id);
+
+/* All six flags are overwritten before any is read, from instruction `at` on. */
+bool flags_dead(const struct translation *t, unsigned at);
+
+/* The same for code that is not part of the block: a look ahead. */
+bool flags_dead_at(uint64_t pc);
+
+uint64_t branch_target(const struct translation *t, unsigned index);
+
+/* fast.c */
+void emit_call(struct translation *t, unsigned index);
+void emit_return(struct translation *t, unsigned index);
+void emit_indirect_jump(struct translation *t, unsigned index);
+
+/* How many instructions a direct call or jump to `target` runs in a PLT stub that is folded into
+ * it; 0 if it is not a stub of the plain kind. *slot is where the callee's address stands. */
+unsigned plt_stub(uint64_t target, uint64_t *slot);
+
+#endif
