@@ -83,14 +83,12 @@ static int64_t futex(struct riscv_machine *machine, const uint64_t *arguments)
     return value == (uint32_t)arguments[2] ? -EDEADLK : -EAGAIN;
 }
 
-/* The guest's limits are its own: the stack is as large as it is. */
+/* The guest's limits are its own: the stack is as large as it is, whatever it asks for. */
 static int64_t prlimit(struct riscv_machine *machine, const uint64_t *arguments)
 {
     enum { STACK = 3 };
     uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
 
-    if (arguments[2])
-        return -EPERM;
     if (arguments[1] == STACK)
         limit[0] = 8 << 20;
     if (arguments[3] && !memory_write(&machine->memory, arguments[3], limit, sizeof limit))

@@ -169,6 +169,24 @@ bool memory_find_mapping(const struct guest_memory *memory, uint64_t address, ui
     return true;
 }
 
+bool memory_next_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
+                         uint64_t *end, unsigned *permissions)
+{
+    uint64_t page = page_index(address);
+
+    while (page < WINDOW_PAGES && !memory->permissions[page]) {
+        /* Most of the window is free: eight pages at a time. */
+        uint64_t eight = 0;
+        if (page % 8 == 0)
+            memcpy(&eight, memory->permissions + page, sizeof eight);
+        page += page % 8 == 0 && !eight ? 8 : 1;
+    }
+    if (page >= WINDOW_PAGES)
+        return false;
+    *permissions = memory->permissions[page];
+    return memory_find_mapping(memory, page * MEMORY_PAGE - MEMORY_HIGH_BYTES, start, end);
+}
+
 uint64_t memory_find_free(const struct guest_memory *memory, uint64_t size_bytes, uint64_t limit)
 {
     uint64_t wanted = pages_of(size_bytes), found = 0;

@@ -80,6 +80,11 @@ int memory_ensure(struct guest_memory *memory, uint64_t address, uint64_t size_b
 bool memory_find_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
                          uint64_t *end);
 
+/* The first mapping that ends above `address`: [*start, *end) and its permissions. False if there
+ * is none. */
+bool memory_next_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
+                         uint64_t *end, unsigned *permissions);
+
 /* The highest free range of that size below `limit`; 0 if there is none. */
 uint64_t memory_find_free(const struct guest_memory *memory, uint64_t size_bytes, uint64_t limit);
 
