@@ -195,7 +195,7 @@ uint64_t blocks_address_of(const struct riscv_machine *machine, const struct blo
 
     for (unsigned i = 0; i < op->ordinal; i++) {
         uint16_t first;
-        memcpy(&first, machine->memory.zero + address, sizeof first);
+        memcpy(&first, memory_host(&machine->memory, address), sizeof first);
         address += riscv_length(first);
     }
     return address;

@@ -254,7 +254,7 @@ static int map_segment(const struct riscv_image *image, struct guest_memory *mem
         end -= MEMORY_PAGE;
     if (first < end && memory_map(memory, first, end - first, MEMORY_READ | MEMORY_WRITE, error))
         return ERROR;
-    memcpy(memory->zero + start, image->bytes + segment->p_offset, segment->p_filesz);
+    memcpy(memory_host(memory, start), image->bytes + segment->p_offset, segment->p_filesz);
     return OK;
 }
 

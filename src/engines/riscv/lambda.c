@@ -258,14 +258,15 @@ static int map_input(struct riscv_machine *machine, struct error *error)
     if (result == OK)
         result = memory_ensure(&machine->memory, INPUT_ADDRESS, length + 4ull, error);
     for (uint32_t done = 0; result == OK && done < length;) {
-        ssize_t got = read(file, machine->memory.zero + INPUT_ADDRESS + 4 + done, length - done);
+        ssize_t got =
+            read(file, memory_host(&machine->memory, INPUT_ADDRESS + 4 + done), length - done);
         if (got <= 0)
             result = error_set(error, "cannot read %s", path);
         else
             done += (uint32_t)got;
     }
     if (result == OK)
-        memcpy(machine->memory.zero + INPUT_ADDRESS, &length, sizeof length);
+        memcpy(memory_host(&machine->memory, INPUT_ADDRESS), &length, sizeof length);
     close(file);
     return result;
 }

@@ -34,7 +34,7 @@ static inline void *linux_pointer(const struct riscv_machine *machine, uint64_t 
 {
     if (!address)
         return NULL;
-    return memory_is_inside(address) ? machine->memory.zero + address : (void *)-4096;
+    return memory_is_inside(address) ? memory_host(&machine->memory, address) : (void *)-4096;
 }
 
 /* Calls with more to them than passing them on. Each returns the result or -errno. */

@@ -68,8 +68,8 @@ static const char *guest_path(const struct riscv_machine *machine, uint64_t addr
     for (uint64_t length = 0; length < PATH_MAX; length++) {
         if (!memory_allows(&machine->memory, address + length, 1, MEMORY_READ))
             return NULL;
-        if (!machine->memory.zero[address + length])
-            return (const char *)machine->memory.zero + address;
+        if (!*memory_host(&machine->memory, address + length))
+            return (const char *)memory_host(&machine->memory, address);
     }
     return NULL;
 }

@@ -56,6 +56,13 @@ static inline bool memory_is_inside(uint64_t address)
     return (address + MEMORY_HIGH_BYTES) >> MEMORY_WINDOW_BITS == 0;
 }
 
+/* The host address of a guest address inside a window. Addresses of the high one are negative
+ * distances. */
+static inline uint8_t *memory_host(const struct guest_memory *memory, uint64_t address)
+{
+    return memory->zero + (int64_t)address;
+}
+
 /* Whole pages inside a window: callers check with memory_is_range. */
 bool memory_is_range(uint64_t address, uint64_t size_bytes);
 

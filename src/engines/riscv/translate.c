@@ -75,13 +75,13 @@ static unsigned fetch(const struct riscv_machine *machine, uint64_t address, uin
         return 0;
     if (!memory_allows(&machine->memory, address, sizeof half, MEMORY_EXECUTE))
         return 0;
-    memcpy(&half, machine->memory.zero + address, sizeof half);
+    memcpy(&half, memory_host(&machine->memory, address), sizeof half);
     *word = half;
     if (riscv_length(half) == 2)
         return 2;
     if (!memory_allows(&machine->memory, address + 2, sizeof half, MEMORY_EXECUTE))
         return 0;
-    memcpy(&half, machine->memory.zero + address + 2, sizeof half);
+    memcpy(&half, memory_host(&machine->memory, address + 2), sizeof half);
     *word |= (uint32_t)half << 16;
     return 4;
 }

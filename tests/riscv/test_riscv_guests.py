@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER, support.QEMU)
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER)
 sys.path.insert(0, str(support.ROOT / "tests" / "truth"))
