@@ -29,6 +29,7 @@
     MICRO(restore_rounding) /* the host rounds as frm says */                                      \
     MICRO(float_away)       /* immediate: the instruction's word; see float_away.c */              \
     MICRO(marker)           /* addi x0, x0, immediate */                                           \
+    MICRO(request)          /* of the program to the profiler, see include/trueflame */            \
     MICRO(fall_through)     /* the block ends, the line goes on */                                 \
     MICRO(jump)             /* to block->target */                                                 \
     MICRO(call)             /* likewise; rd = block->end */                                        \

@@ -242,6 +242,14 @@ do_marker:
 #endif
     FOLLOW(next);
 
+do_request:
+#if DETAIL
+    SETTLE();
+    profiling_request(machine);
+    CONTEXT_CHANGED();
+#endif
+    FOLLOW(next);
+
 do_csr : {
     enum dispatch_stop stop = machine_access_csr(machine, op, (unsigned)op->immediate & 0xfff);
     if (LIKELY(stop == DISPATCH_BUDGET))

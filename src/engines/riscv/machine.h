@@ -19,7 +19,14 @@
 #include "engines/riscv/riscv.h"
 #include <setjmp.h>
 
-enum { REGISTER_RA = 1, REGISTER_SP = 2, REGISTER_GP = 3, REGISTER_A0 = 10, REGISTER_A7 = 17 };
+enum {
+    REGISTER_RA = 1,
+    REGISTER_SP = 2,
+    REGISTER_GP = 3,
+    REGISTER_A0 = 10,
+    REGISTER_A4 = 14,
+    REGISTER_A7 = 17
+};
 
 /* Why dispatch came back. */
 enum dispatch_stop {

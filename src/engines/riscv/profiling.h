@@ -69,6 +69,9 @@ void profiling_mismatch(struct riscv_machine *machine, struct block *next);
 /* addi x0, x0, number: what follows in this function is counted in a frame `label:number`. */
 void profiling_marker(struct riscv_machine *machine, int32_t number);
 
+/* What the program asks of the profiler; a4 points to the request and its argument. */
+void profiling_request(struct riscv_machine *machine);
+
 /* Of the instructions of `block`, which were charged, only the first `executed` ran. */
 void profiling_cut_block(struct riscv_machine *machine, struct block *block, unsigned executed);
 

@@ -297,6 +297,19 @@ static bool is_marker(const struct riscv_instruction *instruction)
            instruction->immediate;
 }
 
+/* A request to the profiler: four shifts that change nothing, then `or a0, a0, a0`. */
+static bool is_request(const struct riscv_machine *machine, const struct translation *translation,
+                       const struct riscv_instruction *instruction)
+{
+    static const uint32_t shifts[] = {0x00305013, 0x00d05013, 0x03305013, 0x03d05013};
+    static const uint32_t or_a0 = 0x00a56533;
+
+    return instruction->word == or_a0 && instruction->length == 4 &&
+           translation->end - translation->address >= sizeof shifts &&
+           !memcmp(memory_host(&machine->memory, translation->end - sizeof shifts), shifts,
+                   sizeof shifts);
+}
+
 /* Translates one instruction; returns false if the block ends before it. `*ends` is set when it
  * ends with it. */
 static bool translate_instruction(const struct block_cache *cache, struct translation *translation,
@@ -349,8 +362,12 @@ bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned m
         bool environment_call = is_environment_call(cache, &instruction);
         if (environment_call && translation->instructions)
             break;
-        if (!translate_instruction(cache, translation, &instruction, &ends))
+        if (cache->profiled && is_request(machine, translation, &instruction)) {
+            emit(cache, translation, MICRO_request);
+            ends = true;
+        } else if (!translate_instruction(cache, translation, &instruction, &ends)) {
             break;
+        }
         fuse_last_two(cache, translation);
         translation->lengths[translation->instructions] = instruction.length;
         translation->end += instruction.length;
