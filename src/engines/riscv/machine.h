@@ -67,6 +67,7 @@ struct riscv_machine {
     struct block_cache blocks;
     struct guest_memory memory;
     sigjmp_buf fault_return;
+    bool dispatching; /* fault_return is valid */
     enum dispatch_stop fault_stop;
 
     const struct environment *environment;
