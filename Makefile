@@ -1,7 +1,7 @@
 # A thin front: meson does the building. `make demo` and `make test` are all a newcomer needs.
 BUILD := build
 
-.PHONY: all deps demo test test-all bench asan fuzz format install clean
+.PHONY: all deps deps-test demo test test-all bench asan fuzz format install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -12,22 +12,25 @@ $(BUILD)/build.ninja: | deps
 deps:
 	@./deps.sh
 
+deps-test:
+	@./deps.sh test
+
 demo: all
 	@./examples/demo.sh
 
-test: all
+test: deps-test all
 	@./tests/run.sh
 
-test-all: all
+test-all: deps-test all
 	@./tests/run.sh --all
 
-bench: all
+bench: deps-test all
 	@./bench/run.py
 
-asan: deps
+asan: deps-test
 	@./tests/asan.sh
 
-fuzz: deps
+fuzz: deps-test
 	@./tests/fuzz/run.sh
 
 format:

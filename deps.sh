@@ -1,18 +1,46 @@
 #!/bin/sh
-# Installs what the build and the tests need and this machine lacks. Does nothing, fast, when
-# nothing is missing. sudo is used only when not root.
+# deps.sh [test]: installs what the build needs, or with `test` what the tests need too, and this
+# machine lacks. Does nothing, fast, when nothing is missing. sudo is used only when not root.
 set -e
-packages="gcc g++ make meson ninja-build pkg-config valgrind binutils libdw-dev libelf-dev
-libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev libcmocka-dev python3 python3-pytest git
-bzip2 sqlite3 perl"
+
+# the build
+packages="gcc g++ make meson ninja-build pkg-config git python3"
+# the reference engine
+packages="$packages valgrind"
+# names, the profile file
+packages="$packages binutils libdw-dev libelf-dev libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev"
+# the RISC-V engine
+packages="$packages libsecp256k1-dev"
+# the trampoline extension
+packages="$packages python3-dev"
+
+if [ "$1" = test ]; then
+    packages="$packages libcmocka-dev python3-pytest clang libclang-rt-14-dev"
+    # programs to profile, and readers of what we export
+    packages="$packages bzip2 sqlite3 perl dwz llvm golang-go linux-perf time"
+    # guests
+    packages="$packages gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user"
+    # the viewer, in a real browser
+    packages="$packages nodejs chromium"
+fi
+
 missing=
 for package in $packages; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
-[ -z "$missing" ] && exit 0
-echo "trueflame: installing:$missing" >&2
-as_root=
-[ "$(id -u)" = 0 ] || as_root=sudo
-export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get update -qq
-$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+# npm comes with some builds of nodejs, and its package would be in their way.
+[ "$1" != test ] || command -v npm >/dev/null || missing="$missing npm"
+if [ -n "$missing" ]; then
+    echo "trueflame: installing:$missing" >&2
+    as_root=
+    [ "$(id -u)" = 0 ] || as_root=sudo
+    export DEBIAN_FRONTEND=noninteractive
+    $as_root apt-get update -qq
+    $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+[ "$1" = test ] || exit 0
+
+# For the tests of the viewer only; without them those tests are skipped, and say so.
+cd "$(dirname "$0")/tests/browser"
+[ -d node_modules/playwright-core ] || npm ci --silent >/dev/null 2>&1 ||
+    echo "trueflame: npm ci failed in tests/browser: the viewer's tests will be skipped" >&2

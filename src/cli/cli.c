@@ -1,8 +1,9 @@
 #include "cli/command.h"
 
+#include "formats/text.h"
+
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,15 +55,7 @@ int cli_parse_number(const char *option, const char *text, uint64_t *value)
 
 void cli_group_number(char *grouped, uint64_t value)
 {
-    char digits[24];
-    int count = snprintf(digits, sizeof digits, "%" PRIu64, value);
-
-    for (int i = 0; i < count; i++) {
-        *grouped++ = digits[i];
-        if (i + 1 < count && (count - 1 - i) % 3 == 0)
-            *grouped++ = ',';
-    }
-    *grouped = 0;
+    text_grouped(grouped, value);
 }
 
 int cli_finish_output(void)

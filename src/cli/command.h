@@ -19,10 +19,16 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
+int command_trampoline(int argc, char **argv);
 int command_record(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_report(int argc, char **argv);
+int command_view(int argc, char **argv);
 int command_export(int argc, char **argv);
+int command_diff(int argc, char **argv);
 int command_import(int argc, char **argv);
+int command_merge(int argc, char **argv);
+int command_symbolize(int argc, char **argv);
 
 /* Prints "trueflame: " and the message; returns EXIT_BAD_INPUT. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -13,10 +13,12 @@
 #include <string.h>
 
 static const struct export_format *const formats[] = {
-    &format_folded,
+    &format_folded,  &format_pprof, &format_speedscope, &format_callgrind,
+    &format_firefox, &format_svg,   &format_html,       &format_json,
 };
 
-#define FORMAT_COUNT (sizeof formats / sizeof *formats)
+#define MOST_PATH_FRAMES 4000000000ull
+#define FORMAT_COUNT     (sizeof formats / sizeof *formats)
 
 struct export_arguments {
     const struct export_format *format;
@@ -34,7 +36,8 @@ static int print_help(void)
         printf("  -f %-24s%s\n", formats[i]->name, formats[i]->summary);
     fputs("\n  -o OUT                     the file to write\n"
           "  --frames=name|full|raw     folded: names, with objects, or addresses\n"
-          "  --annotate                 folded: mark inlined frames with _[i]\n\n",
+          "  --annotate                 folded: mark inlined frames with _[i]\n"
+          "  --embed-source             html: put the source files that ran into the page\n\n",
           stdout);
     fputs(transform_help, stdout);
     return 0;
@@ -48,18 +51,43 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
+/* `view` NULL: the format makes its own of the profile. */
 static int write_view(const struct export_arguments *arguments, const struct view *view,
-                      struct error *error)
+                      const struct profile *profile, struct error *error)
 {
+    const struct export_format *format = arguments->format;
     struct output output;
 
     if (output_open(&output, arguments->output, error))
         return ERROR;
-    if (arguments->format->write(view, &arguments->options, output.stream, error)) {
+    int result = view ? format->write(view, &arguments->options, output.stream, error)
+                      : format->write_profile(profile, &arguments->transforms.transforms,
+                                              &arguments->options, output.stream, error);
+    if (result != OK) {
         output_discard(&output);
         return ERROR;
     }
     return output_commit(&output, error);
+}
+
+/* A format that writes every path in full is as large as the sum of their lengths: a recursion a
+ * million deep would fill any disk. */
+static int check_paths(const struct view *view, const char *format, struct error *error)
+{
+    uint32_t *depths = memory_allocate(view->node_count * sizeof *depths);
+    uint64_t frames = 0;
+
+    for (size_t i = 0; i < view->node_count; i++) {
+        depths[i] = view->parent[i] == NONE ? 1 : depths[view->parent[i]] + 1;
+        frames += view->self[i] ? depths[i] : 0;
+    }
+    free(depths);
+    if (frames <= MOST_PATH_FRAMES)
+        return OK;
+    return error_set(error,
+                     "the call paths have %llu frames in all, too many for %s; try "
+                     "--fold-recursion",
+                     (unsigned long long)frames, format);
 }
 
 static int export_file(struct export_arguments *arguments)
@@ -73,10 +101,14 @@ static int export_file(struct export_arguments *arguments)
         return cli_fail_error(&error);
     const char *command = profile_string(profile, profile->meta.command);
     arguments->options.title = *command ? command : arguments->input;
-    int result = transforms_apply(profile, transforms, &view, &error);
+    int result = OK;
+    if (!arguments->format->write_profile)
+        result = transforms_apply(profile, transforms, &view, &error);
+    if (result == OK && arguments->format->long_paths)
+        result = check_paths(view, arguments->format->name, &error);
     if (result != OK)
         cli_fail("%s: %s", arguments->input, error.text);
-    else if ((result = write_view(arguments, view, &error)) != OK)
+    else if ((result = write_view(arguments, view, profile, &error)) != OK)
         cli_fail_error(&error);
     view_free(view);
     profile_free(profile);
@@ -117,6 +149,9 @@ static int parse_option(struct export_arguments *arguments, char **argv, int cod
     case 'a':
         arguments->options.annotate = true;
         return 0;
+    case 's':
+        arguments->options.embed_source = true;
+        return 0;
     case 'h':
         return print_help() + 1;
     default:
@@ -131,6 +166,7 @@ int command_export(int argc, char **argv)
         {"output", required_argument, NULL, 'o'},
         {"frames", required_argument, NULL, 'F'},
         {"annotate", no_argument, NULL, 'a'},
+        {"embed-source", no_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         TRANSFORM_OPTIONS,
         {0},

@@ -11,6 +11,9 @@
 
 static const struct import_format *const formats[] = {
     &import_folded,
+    &import_perf,
+    &import_callgrind,
+    &import_pprof,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)

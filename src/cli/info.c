@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "common/memory.h"
 #include "config.h"
+#include "formats/text.h"
 #include "profile/profile.h"
 
 #include <getopt.h>
@@ -189,15 +190,15 @@ static void print_json(const struct profile *profile, const struct totals *total
 
 static void print_number(const char *label, uint64_t value)
 {
-    char grouped[32];
+    char grouped[GROUPED_BYTES];
 
-    cli_group_number(grouped, value);
+    text_grouped(grouped, value);
     printf("%-14s%s\n", label, grouped);
 }
 
 static void print_processes(const struct profile *profile, const struct totals *totals)
 {
-    char grouped[32];
+    char grouped[GROUPED_BYTES];
 
     for (size_t i = 0; i < profile->process_count; i++) {
         const struct process *process = &profile->processes[i];
@@ -210,7 +211,7 @@ static void print_processes(const struct profile *profile, const struct totals *
     }
     for (size_t i = 0; i < profile->thread_count; i++) {
         const struct thread *thread = &profile->threads[i];
-        cli_group_number(grouped, totals->threads[i]);
+        text_grouped(grouped, totals->threads[i]);
         printf("%-14s%u.%u %s%s%s instructions\n", i ? "" : "threads", thread->process + 1,
                thread->ordinal, text(profile, thread->name),
                *text(profile, thread->name) ? " " : "", grouped);
@@ -219,12 +220,12 @@ static void print_processes(const struct profile *profile, const struct totals *
 
 static void print_parts(const struct profile *profile, const struct totals *totals)
 {
-    char grouped[32];
+    char grouped[GROUPED_BYTES];
 
     for (size_t i = 0; i < profile->part_count; i++) {
         const char *name = text(profile, profile->parts[i].name);
         const char *label = text(profile, profile->parts[i].label);
-        cli_group_number(grouped, totals->parts[i]);
+        text_grouped(grouped, totals->parts[i]);
         printf("%-14s%s: %s instructions%s%s\n", i ? "" : "parts", *name ? name : "(the run)",
                grouped, *label ? ", label " : "", label);
     }
@@ -232,16 +233,17 @@ static void print_parts(const struct profile *profile, const struct totals *tota
 
 static void print_modules(const struct profile *profile, const struct totals *totals)
 {
-    char grouped[32];
+    char grouped[GROUPED_BYTES];
     const char *heading = "modules";
 
     for (size_t i = 0; i < profile->module_count; i++) {
         const struct module *module = &profile->modules[i];
         if (module->kind == MODULE_MARKER)
             continue;
-        cli_group_number(grouped, totals->modules[i]);
-        printf("%-14s%s: %s instructions", heading, text(profile, module->path), grouped);
-        if (module->kind == MODULE_FILE)
+        const char *path = text(profile, module->path);
+        printf("%-14s%s: %s instructions", heading, *path ? path : "(unknown)",
+               text_grouped(grouped, totals->modules[i]));
+        if (module->kind == MODULE_FILE && *path)
             printf(", %s", symbols_words[module->symbols]);
         if (*text(profile, module->build_id))
             printf(", build id %s", text(profile, module->build_id));

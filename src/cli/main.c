@@ -9,9 +9,15 @@
 
 static const struct command commands[] = {
     {"record", "run a program and write down where every instruction went", command_record},
+    {"report", "tables: functions, the call tree, callers and callees, lines", command_report},
+    {"view", "one self-contained page to look at in a browser", command_view},
     {"export", "write a profile for another tool: folded, pprof, speedscope, ...", command_export},
+    {"diff", "what changed between two profiles, exactly; a verdict for CI", command_diff},
     {"info", "totals, parts, processes, threads, modules, repairs of a profile", command_info},
     {"import", "make a profile of another profiler's data", command_import},
+    {"merge", "make one profile of several", command_merge},
+    {"symbolize", "look up names for a profile recorded with --raw", command_symbolize},
+    {"trampoline", "run a Python whose functions perf can see", command_trampoline},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

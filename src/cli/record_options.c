@@ -200,6 +200,7 @@ static bool read_elf_header(const char *path, Elf64_Ehdr *header)
 static const struct engine *const engines[] = {
     [ENGINE_NATIVE] = &native_engine,
     [ENGINE_VALGRIND] = &valgrind_engine,
+    [ENGINE_RISCV] = &riscv_engine,
 };
 
 /* By the kind of program. A script is run by an interpreter of this machine. */

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/record.h"
 #include "common/memory.h"
+#include "python/environment.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,6 +138,18 @@ static void handle_signals(void)
     sigaction(SIGHUP, &pass, NULL);
 }
 
+/* In the child, whose number the program will have: its Pythons look for it in the environment. */
+static void prepare_python(const struct record_options *options, const char *run_folder)
+{
+    struct error error;
+
+    if (options->python != WATCH_TRAMPOLINE)
+        return;
+    if (python_environment_check_command(options->command, &error) != OK ||
+        python_environment_prepare("map", &error) != OK)
+        engine_fail(run_folder, "%s", error.text);
+}
+
 int record_run(const struct record_options *options, const struct engine *engine,
                const char *run_folder)
 {
@@ -151,6 +164,7 @@ int record_run(const struct record_options *options, const struct engine *engine
     child = fork();
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &old_mask, NULL);
+        prepare_python(options, run_folder);
         engine->execute(options, run_folder);
     }
     handle_signals();

@@ -182,6 +182,17 @@ static struct code_function *discover(struct code_module *module, uint64_t addre
     return function;
 }
 
+static struct code_place place_of_range(struct code_module *module, const struct code_range *range)
+{
+    return (struct code_place){
+        .module = module,
+        .function = range->function,
+        .plt = !range->function,
+        .start = range->start + module->bias,
+        .end = range->end + module->bias,
+    };
+}
+
 struct code_place code_map_find(struct code_map *map, uint64_t address)
 {
     struct code_module *module = find_module(map, address);
@@ -191,12 +202,9 @@ struct code_place code_map_find(struct code_map *map, uint64_t address)
     uint64_t inside = address - module->bias;
     ptrdiff_t below = range_below(module, inside);
     if (below >= 0 && inside < module->ranges[below].end)
-        return (struct code_place){
-            .module = module,
-            .function = module->ranges[below].function,
-            .plt = !module->ranges[below].function,
-        };
-    return (struct code_place){.module = module, .function = discover(module, inside, below)};
+        return place_of_range(module, &module->ranges[below]);
+    discover(module, inside, below);
+    return place_of_range(module, &module->ranges[below + 1]);
 }
 
 static struct code_function *called_anonymous(struct code_map *map, uint64_t address)

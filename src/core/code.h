@@ -85,6 +85,8 @@ struct code_place {
     struct code_module *module;
     struct code_function *function;
     bool plt;
+    uint64_t start, end; /* absolute: the stretch around the address that is the same place; 0 for
+                          * anonymous code */
 };
 
 void code_map_init(struct code_map *map);

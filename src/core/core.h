@@ -174,6 +174,11 @@ struct context *core_callee(struct core *core, struct thread *thread, uint32_t s
 /* Room for at least one more entry on the running stack; moves top and limit. */
 void core_grow_stack(struct core *core, struct thread *thread);
 
+/* Room for a stack as deep as the tree. A push goes with a step down the tree, so while each slow
+ * path that may have deepened it ends with this, inline code can push without asking for room;
+ * unless recursion is folded, when stacks get deeper than the tree. */
+static inline void core_keep_room(struct core *core, struct thread *thread);
+
 /* A return to `target`, or an indirect jump, that the inline test did not explain. Afterwards
  * current and top are right for the frame that goes on, except that the target may lie in
  * another function: core_mismatch at its first block sees to that. */
@@ -189,6 +194,18 @@ void core_signal_in(struct core *core, struct thread *thread, unsigned number, u
                     bool alternate);
 /* The handler has returned. */
 void core_signal_out(struct core *core, struct thread *thread);
+
+/* What may lie on a stack beyond one entry for each level of the tree: calls that are pending in
+ * PLTs, in handlers that interrupted each other. */
+#define STACK_SLACK 64
+
+static inline void core_keep_room(struct core *core, struct thread *thread)
+{
+    const struct stack *stack = thread->stack;
+
+    while ((uint64_t)(stack->limit - stack->base) < core->tree.max_depth + STACK_SLACK)
+        core_grow_stack(core, thread);
+}
 
 /* ---- whole calls and returns, for engines written in C ---- */
 

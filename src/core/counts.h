@@ -21,7 +21,7 @@ struct count {
     uint64_t count;
 };
 
-#define COUNTS_CACHE_BITS 15
+#define COUNTS_CACHE_BITS 17
 
 struct counts {
     struct count *cache; /* 1 << COUNTS_CACHE_BITS */

@@ -25,7 +25,7 @@
 #include "core/platform.h"
 #include "core/text.h"
 
-#define FIRST_ENTRIES 64
+#define FIRST_ENTRIES 256
 
 const char *const repair_names[REPAIR_KINDS] = {
     [REPAIR_UNWIND] = "unwind",
@@ -208,6 +208,7 @@ static void move_to_plane(struct core *core, struct stack *stack, struct hot *ho
 void core_resume(struct core *core, struct thread *thread)
 {
     move_to_plane(core, thread->stack, thread->hot);
+    core_keep_room(core, thread);
 }
 
 /* ---- which stack ---- */
@@ -223,6 +224,7 @@ static void load_stack(struct core *core, struct thread *thread, struct stack *s
     hot->pending_site = stack->saved.pending_site;
     hot->reach = STACK_FIRST_REACH;
     move_to_plane(core, stack, hot);
+    core_keep_room(core, thread);
 }
 
 static void save_stack(struct core *core, struct thread *thread)
@@ -391,8 +393,9 @@ void core_return(struct core *core, struct thread *thread, uint64_t target, uint
     /* The bottom frame of a stack returns to whoever set the stack up, and a handler to the
      * signal trampoline: jumps to code that goes on from there. */
     bool bottom = !current->parent || current->parent->function->flags & CODE_FUNCTION_MARKER;
-    if (bottom || place.function == current->code || place.plt ||
-        code_map_is_entry(&core->code, target))
+    if (bottom)
+        return;
+    if (place.function == current->code || place.plt || code_map_is_entry(&core->code, target))
         core->repairs[REPAIR_RETURN_AS_JUMP]++;
     else
         core->repairs[REPAIR_UNMATCHED_RETURN]++;

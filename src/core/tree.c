@@ -27,14 +27,19 @@ static struct context *context_new(struct tree *tree)
     return context;
 }
 
+void tree_cache_clear(struct tree *tree)
+{
+    /* An empty entry never hits, and its child can be looked at all the same. */
+    for (size_t i = 0; i < (size_t)1 << TREE_CACHE_BITS; i++)
+        tree->cache[i] = (struct tree_cache_entry){.key = UINT64_MAX, .child = tree->nobody};
+}
+
 void tree_init(struct tree *tree, uint32_t limit, bool by_site)
 {
     *tree = (struct tree){.limit = limit, .by_site = by_site};
     tree->cache = platform_allocate(sizeof *tree->cache << TREE_CACHE_BITS);
-    /* An empty slot never hits, and its child can be looked at all the same. */
-    struct context *nobody = platform_allocate(sizeof *nobody);
-    for (size_t i = 0; i < (size_t)1 << TREE_CACHE_BITS; i++)
-        tree->cache[i] = (struct tree_cache_entry){.key = UINT64_MAX, .child = nobody};
+    tree->nobody = platform_allocate(sizeof *tree->nobody);
+    tree_cache_clear(tree);
     tree->slot_count = FIRST_SLOTS;
     tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
     tree->site_capacity = 1024;
@@ -129,6 +134,9 @@ static struct context *make_child(struct tree *tree, struct context *parent, uin
     child->function = function;
     child->code = function;
     child->flags = flags;
+    child->depth = parent->depth + 1;
+    if (child->depth > tree->max_depth)
+        tree->max_depth = child->depth;
     tree->slots[at] = child;
     if (4 * (uint64_t)tree->count > 3 * (uint64_t)tree->slot_count)
         slots_grow(tree);

@@ -55,7 +55,8 @@ struct context {
     struct context *parent;     /* NULL for a root */
     struct code_function *function;
     uint32_t site;              /* row of tree.sites, 0: none */
-    uint32_t flags;             /* enum context_flags */
+    uint32_t flags : 2;         /* enum context_flags */
+    uint32_t depth : 30;        /* 0 for a root */
     uint64_t entry;             /* absolute address that was called to get here */
     struct context_slot slots[CONTEXT_SLOTS]; /* a cache: may be empty */
 };
@@ -76,9 +77,11 @@ struct tree_cache_entry {
 
 struct tree {
     struct tree_cache_entry *cache; /* 1 << TREE_CACHE_BITS entries */
+    struct context *nobody;         /* child of an empty entry */
     struct context **chunks;        /* contexts by number, TREE_CHUNK to a chunk */
     size_t chunk_capacity;
     uint32_t count;
+    uint32_t max_depth;             /* of any context */
     uint32_t limit;                 /* --max-contexts: beyond it recursion folds. 0: none */
     uint64_t folded;                /* contexts that were not made because of it */
     struct context **slots;         /* hash of (parent, site, function) */
@@ -129,6 +132,9 @@ static inline struct tree_cache_entry *tree_cache_slot(const struct tree *tree, 
 {
     return &tree->cache[(key * TREE_MIX) >> (64 - TREE_CACHE_BITS)];
 }
+
+/* Forgets what the cache holds: which function an address belongs to has changed. */
+void tree_cache_clear(struct tree *tree);
 
 /* The number of the call instruction at `address`, the same each time it is asked. */
 uint32_t tree_site(struct tree *tree, uint64_t address, struct code_module *module);

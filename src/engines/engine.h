@@ -52,6 +52,7 @@ struct engine {
 };
 
 extern const struct engine valgrind_engine;
+extern const struct engine riscv_engine;
 extern const struct engine native_engine;
 
 /* The exit status of a child that could not even start the program. `record` then looks for a

@@ -6,6 +6,7 @@
  * Nodes are put in order once, by counting sort over the ranks of their labels, so the walk writes
  * lines as it meets them; the text of the path so far is kept and only its end changes.
  */
+#include "common/map.h"
 #include "common/memory.h"
 #include "formats/formats.h"
 #include "formats/labels.h"
@@ -84,6 +85,43 @@ static void write_paths(const struct view *view, const struct view_links *links,
     free(path.text);
 }
 
+/* Do no two frames of the tree share a label, and no two siblings differ in inlining only? Then the
+ * view can be written as it is; a joined copy of it takes time and memory. */
+static bool labels_tell_apart(const struct view *view, const struct labels *labels, bool annotate)
+{
+    struct profile *texts = profile_new();
+    struct map owner = {0};
+    bool apart = true;
+
+    for (size_t i = 0; i < view->node_count && apart; i++)
+        apart = annotate || !(view->flags[i] & VIEW_INLINED);
+    for (uint32_t i = 0; i < view->frame_count && apart; i++) {
+        uint32_t *place = map_place(&owner, profile_intern(texts, labels->texts[i]));
+        apart = *place == MAP_ABSENT;
+        *place = i;
+    }
+    map_free(&owner);
+    profile_free(texts);
+    return apart;
+}
+
+/* The view with labels for names, sharing everything else. */
+static void write_as_it_is(const struct view *view, const struct labels *labels, bool annotate,
+                           FILE *stream)
+{
+    struct view shown = *view;
+
+    shown.frames = memory_allocate(view->frame_count * sizeof *shown.frames);
+    for (size_t i = 0; i < view->frame_count; i++) {
+        shown.frames[i] = view->frames[i];
+        shown.frames[i].name = labels->texts[i];
+    }
+    struct view_links links = order_by_name(&shown);
+    write_paths(&shown, &links, annotate, stream);
+    view_links_free(&links);
+    free(shown.frames);
+}
+
 static int folded_write(const struct view *view, const struct export_options *options, FILE *stream,
                         struct error *error)
 {
@@ -92,11 +130,16 @@ static int folded_write(const struct view *view, const struct export_options *op
     (void)error;
     labels_make(&labels, view, options->frames);
     make_harmless(&labels);
-    struct view *shown = view_relabel(view, (const char *const *)labels.texts, !options->annotate);
-    struct view_links links = order_by_name(shown);
-    write_paths(shown, &links, options->annotate, stream);
-    view_links_free(&links);
-    view_free(shown);
+    if (labels_tell_apart(view, &labels, options->annotate)) {
+        write_as_it_is(view, &labels, options->annotate, stream);
+    } else {
+        struct view *joined =
+            view_relabel(view, (const char *const *)labels.texts, !options->annotate);
+        struct view_links links = order_by_name(joined);
+        write_paths(joined, &links, options->annotate, stream);
+        view_links_free(&links);
+        view_free(joined);
+    }
     labels_free(&labels);
     return OK;
 }
@@ -104,5 +147,6 @@ static int folded_write(const struct view *view, const struct export_options *op
 const struct export_format format_folded = {
     .name = "folded",
     .summary = "one line a call path: frame;frame;frame COUNT",
+    .long_paths = true,
     .write = folded_write,
 };

@@ -9,6 +9,7 @@
 #define TRUEFLAME_FORMATS_H
 
 #include "common/file.h"
+#include "profile/transform.h"
 #include "profile/view.h"
 
 #include <stdio.h>
@@ -22,17 +23,29 @@ enum frames_style {
 struct export_options {
     enum frames_style frames;
     bool annotate;     /* mark inlined frames with _[i] (folded) */
+    bool embed_source; /* put the source files that ran into the page (html) */
     const char *title; /* what the profile is called; never NULL */
 };
 
 struct export_format {
     const char *name;
     const char *summary;
+    bool long_paths; /* writes every path in full: a deep recursion makes it very large */
     int (*write)(const struct view *view, const struct export_options *options, FILE *stream,
                  struct error *error);
+    /* Instead of `write`: for a format that tells threads and parts apart itself. */
+    int (*write_profile)(const struct profile *profile, const struct transforms *transforms,
+                         const struct export_options *options, FILE *stream, struct error *error);
 };
 
+extern const struct export_format format_callgrind;
+extern const struct export_format format_firefox;
 extern const struct export_format format_folded;
+extern const struct export_format format_html;
+extern const struct export_format format_json;
+extern const struct export_format format_pprof;
+extern const struct export_format format_speedscope;
+extern const struct export_format format_svg;
 
 struct import_format {
     const char *name;
@@ -42,6 +55,9 @@ struct import_format {
                 struct error *error);
 };
 
+extern const struct import_format import_callgrind;
 extern const struct import_format import_folded;
+extern const struct import_format import_perf;
+extern const struct import_format import_pprof;
 
 #endif

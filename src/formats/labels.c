@@ -46,7 +46,7 @@ static void full_labels(struct labels *labels, const struct view *view)
     }
     for (size_t i = 0; i < view->frame_count; i++) {
         const struct view_frame *frame = &view->frames[i];
-        if (!has_address(frame))
+        if (!has_address(frame) || !*frame->object)
             labels->texts[i] = memory_duplicate_string(frame->name);
         else if (is_copy(view, frame) && map_find(&copies, identity(view, frame)) > 1)
             labels->texts[i] =

@@ -55,12 +55,52 @@ void maker_start(struct profile_maker *maker, const char *engine)
 
 uint32_t maker_function(struct profile_maker *maker, const char *name, const char *object)
 {
-    uint32_t module = module_of(maker, *object ? object : "[unknown]", MODULE_FILE);
+    uint32_t module = module_of(maker, object, MODULE_FILE);
     uint32_t string = profile_intern(maker->profile, name);
     uint32_t *place = map_place(&maker->functions, map_pair(module, string));
 
     if (*place == MAP_ABSENT)
         *place = add_function(maker->profile, module, string, FUNCTION_NATIVE);
+    return *place;
+}
+
+static uint32_t process_of(struct profile_maker *maker, uint32_t process_id, const char *command)
+{
+    struct profile *profile = maker->profile;
+    uint32_t *place = map_place(&maker->processes, process_id);
+
+    if (*place == MAP_ABSENT) {
+        if (maker->processes.count > 1)
+            *array_push(profile->processes, profile->process_count, profile->process_capacity) =
+                (struct process){.parent = NONE, .exit_status = -1};
+        *place = (uint32_t)profile->process_count - 1;
+        profile->processes[*place].command = profile_intern(profile, command);
+    }
+    return *place;
+}
+
+uint32_t maker_thread(struct profile_maker *maker, uint32_t process_id, uint32_t thread_id,
+                      const char *command)
+{
+    struct profile *profile = maker->profile;
+    uint32_t process = process_of(maker, process_id, command);
+    uint32_t *place = map_place(&maker->threads, map_pair(process, thread_id));
+
+    if (*place != MAP_ABSENT)
+        return *place;
+    uint32_t ordinal = 1;
+    for (size_t i = 0; i < profile->thread_count && maker->first_thread_named; i++)
+        ordinal += profile->threads[i].process == process;
+    if (maker->first_thread_named) {
+        uint32_t root = add_context(profile, NONE, profile->contexts[0].function);
+        *array_push(profile->threads, profile->thread_count, profile->thread_capacity) =
+            (struct thread){.process = process, .ordinal = ordinal};
+        *array_push(profile->roots, profile->root_count, profile->root_capacity) =
+            (struct root){.context = root, .thread = (uint32_t)profile->thread_count - 1};
+    }
+    maker->first_thread_named = true;
+    profile->threads[profile->thread_count - 1].name = profile_intern(profile, command);
+    *place = profile->roots[profile->root_count - 1].context;
     return *place;
 }
 
@@ -76,16 +116,14 @@ uint32_t maker_context(struct profile_maker *maker, uint32_t parent, uint32_t fu
 int maker_add(struct profile_maker *maker, uint32_t context, uint64_t instructions, uint64_t calls)
 {
     struct context *row = &maker->profile->contexts[context];
-
-    /* The sums over all contexts live in the root while the profile is made: if they fit, every
-     * sum does. */
-    struct context *sums = &maker->profile->contexts[0];
     uint64_t instruction_sum, call_sum;
-    if (__builtin_add_overflow(sums->self_instructions, instructions, &instruction_sum) ||
-        __builtin_add_overflow(sums->calls, calls, &call_sum))
+
+    /* If the sums over all contexts fit, every sum does. */
+    if (__builtin_add_overflow(maker->instructions, instructions, &instruction_sum) ||
+        __builtin_add_overflow(maker->calls, calls, &call_sum))
         return ERROR;
-    sums->self_instructions = instruction_sum;
-    sums->calls = call_sum;
+    maker->instructions = instruction_sum;
+    maker->calls = call_sum;
     row->self_instructions += instructions;
     row->calls += calls;
     return OK;
@@ -95,8 +133,6 @@ struct profile *maker_finish(struct profile_maker *maker)
 {
     struct profile *profile = maker->profile;
 
-    profile->contexts[0].self_instructions = 0;
-    profile->contexts[0].calls = 0;
     maker->profile = NULL;
     maker_discard(maker);
     return profile;
@@ -108,5 +144,7 @@ void maker_discard(struct profile_maker *maker)
     map_free(&maker->modules);
     map_free(&maker->functions);
     map_free(&maker->contexts);
+    map_free(&maker->processes);
+    map_free(&maker->threads);
     *maker = (struct profile_maker){0};
 }

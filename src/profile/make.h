@@ -2,7 +2,8 @@
  * make.h: a profile made path by path, for importers and for tests.
  *
  * Functions are found or added by (name, object), contexts by (parent, function). The profile is
- * at function detail unless the caller adds blocks, has one process, one thread and one part.
+ * at function detail and has one part; one process and one thread, or those that maker_thread
+ * adds.
  */
 #ifndef TRUEFLAME_MAKE_H
 #define TRUEFLAME_MAKE_H
@@ -12,18 +13,26 @@
 
 struct profile_maker {
     struct profile *profile;
-    struct map modules;   /* path -> module */
-    struct map functions; /* (module, name) -> function */
-    struct map contexts;  /* (parent, function) -> context */
+    struct map modules;           /* path -> module */
+    struct map functions;         /* (module, name) -> function */
+    struct map contexts;          /* (parent, function) -> context */
+    struct map processes;         /* process id -> process */
+    struct map threads;           /* (process, thread id) -> root context */
+    uint64_t instructions, calls; /* sums so far */
+    bool first_thread_named;
 };
 
 /* `engine` is what meta says, "import:folded" for example. */
 void maker_start(struct profile_maker *maker, const char *engine);
 
-/* The number of the function called `name` in `object`; "" is an unknown object. */
+/* The number of the function called `name` in `object`; "" is an unknown one. */
 uint32_t maker_function(struct profile_maker *maker, const char *name, const char *object);
 
-/* The context of `function` called from `parent`; the context of the only root is 0. */
+/* The root context of a thread, found or added by its ids. The first one named is context 0. */
+uint32_t maker_thread(struct profile_maker *maker, uint32_t process_id, uint32_t thread_id,
+                      const char *command);
+
+/* The context of `function` called from `parent`; context 0 is a root. */
 uint32_t maker_context(struct profile_maker *maker, uint32_t parent, uint32_t function);
 
 /* Adds to a context; ERROR when a sum would pass 64 bits, and nothing is added then. */

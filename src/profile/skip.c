@@ -287,7 +287,8 @@ static void move_counts(struct skipper *skipper)
     for (size_t i = 0; i < profile->count_count; i++)
         move_count(skipper, &profile->counts[i]);
     struct block_count *counts = skipper->counts;
-    qsort(counts, skipper->count_count, sizeof *counts, compare_counts);
+    if (skipper->count_count)
+        qsort(counts, skipper->count_count, sizeof *counts, compare_counts);
     for (size_t i = 0; i < skipper->count_count; i++) {
         if (kept && compare_counts(&counts[kept - 1], &counts[i]) == 0)
             counts[kept - 1].count += counts[i].count;

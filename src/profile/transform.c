@@ -196,6 +196,15 @@ static int replace_by_pattern(struct view **view, transform_function *transform,
     return OK;
 }
 
+/* Without Python functions, only --python=only has anything to do. */
+static bool has_python(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (profile->functions[i].kind == FUNCTION_PYTHON)
+            return true;
+    return false;
+}
+
 int transforms_apply(const struct profile *profile, const struct transforms *transforms,
                      struct view **view, struct error *error)
 {
@@ -204,7 +213,8 @@ int transforms_apply(const struct profile *profile, const struct transforms *tra
 
     if (view_build(profile, &transforms->choice, view, error))
         return ERROR;
-    replace(view, view_python(*view, transforms->python));
+    if (transforms->python == PYTHON_ONLY || has_python(profile))
+        replace(view, view_python(*view, transforms->python));
     if (skip->object_count || skip->function_count || skip->anon)
         replace(view, view_skip(*view, skip));
     if (replace_by_pattern(view, view_root, transforms->root, error) ||

@@ -14,6 +14,19 @@ struct view_texts {
     size_t text_count, text_capacity;
 };
 
+/* The five columns grow together, so one capacity serves them all. */
+static void grow_columns(struct view *view)
+{
+    size_t capacity = view->node_capacity ? 2 * view->node_capacity : 64;
+
+    view->parent = memory_resize(view->parent, capacity * sizeof *view->parent);
+    view->frame = memory_resize(view->frame, capacity * sizeof *view->frame);
+    view->flags = memory_resize(view->flags, capacity * sizeof *view->flags);
+    view->self = memory_resize(view->self, capacity * sizeof *view->self);
+    view->calls = memory_resize(view->calls, capacity * sizeof *view->calls);
+    view->node_capacity = capacity;
+}
+
 static struct view *view_alloc(const struct profile *profile, struct view_texts *texts)
 {
     struct view *view = memory_allocate_zeroed(1, sizeof *view);
@@ -21,6 +34,7 @@ static struct view *view_alloc(const struct profile *profile, struct view_texts 
     view->profile = profile;
     view->texts = texts;
     texts->users++;
+    grow_columns(view); /* so that the columns of an empty view are not NULL */
     return view;
 }
 
@@ -159,18 +173,10 @@ void view_builder_start(struct view_builder *builder, struct view *view, size_t 
     fill_slots(builder, slot_count);
 }
 
-/* The five columns grow together, so one capacity serves them all. */
 static uint32_t add_node(struct view *view, uint32_t parent, uint32_t frame, uint8_t flags)
 {
-    if (view->node_count == view->node_capacity) {
-        size_t capacity = view->node_capacity ? 2 * view->node_capacity : 1024;
-        view->parent = memory_resize(view->parent, capacity * sizeof *view->parent);
-        view->frame = memory_resize(view->frame, capacity * sizeof *view->frame);
-        view->flags = memory_resize(view->flags, capacity * sizeof *view->flags);
-        view->self = memory_resize(view->self, capacity * sizeof *view->self);
-        view->calls = memory_resize(view->calls, capacity * sizeof *view->calls);
-        view->node_capacity = capacity;
-    }
+    if (view->node_count == view->node_capacity)
+        grow_columns(view);
     assert(view->node_count < NONE - 1);
     uint32_t node = (uint32_t)view->node_count++;
     view->parent[node] = parent;

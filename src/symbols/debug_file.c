@@ -79,9 +79,9 @@ static bool try_build_id(const char *directory, const char *build_id, const char
 {
     struct wanted wanted = {.build_id = build_id};
 
-    return try_path(memory_format("%s/.build-id/%.2s/%s%s", directory, build_id, build_id + 2,
-                                  suffix),
-                    &wanted, found);
+    return try_path(
+        memory_format("%s/.build-id/%.2s/%s%s", directory, build_id, build_id + 2, suffix), &wanted,
+        found);
 }
 
 int debug_file_find_module(const char *path, const char *build_id,
@@ -204,10 +204,10 @@ bool debug_file_find_alternate(const struct elf_file *file, const struct symbols
     char *build_id = hex_of(bits, (size_t)length);
     struct wanted wanted = {.build_id = build_id};
     int directory_length = (int)(file_name(file->path) - file->path);
-    bool taken = name[0] == '/' ? try_path(memory_duplicate_string(name), &wanted, found)
-                                : try_path(memory_format("%.*s%s", directory_length, file->path,
-                                                         name),
-                                           &wanted, found);
+    bool taken =
+        name[0] == '/'
+            ? try_path(memory_duplicate_string(name), &wanted, found)
+            : try_path(memory_format("%.*s%s", directory_length, file->path, name), &wanted, found);
     for (const char *const *extra = debug_directories(options); *extra && !taken; extra++)
         taken = (is_build_id(build_id) && try_build_id(*extra, build_id, ".debug", found)) ||
                 try_path(memory_format("%s/%s", *extra, file_name(name)), &wanted, found) ||
@@ -215,8 +215,7 @@ bool debug_file_find_alternate(const struct elf_file *file, const struct symbols
     if (!taken && is_build_id(build_id))
         taken = try_build_id(SYSTEM_DEBUG_DIRECTORY, build_id, ".debug", found);
     if (!taken)
-        try_path(memory_format(SYSTEM_DEBUG_DIRECTORY "/.dwz/%s", file_name(name)), &wanted,
-                 found);
+        try_path(memory_format(SYSTEM_DEBUG_DIRECTORY "/.dwz/%s", file_name(name)), &wanted, found);
     free(build_id);
     dwarf_end(dwarf);
     return true;

@@ -115,6 +115,8 @@ static int read_unit(struct debug_info *info)
     struct debug_reader *reader = info->reader;
     int language = dwarf_srclang(&reader->tree_die);
 
+    if (dwarf_tag(&reader->tree_die) == DW_TAG_invalid)
+        return ERROR;
     reader->mangles = language_mangles(language);
     reader->has_types_with_code = !language_is_c(language);
     reader->scopes_wanted = 0;
@@ -123,57 +125,78 @@ static int read_unit(struct debug_info *info)
     return reader->scopes_wanted ? debug_find_scopes(info) : OK;
 }
 
-/* Whether any address may be in the unit. One that does not say where its code is may hold any. */
+/* Whether any address may be in the unit. One that does not say where its code is may hold any;
+ * so may one that cannot be read, which is found out when it is. */
 static bool unit_is_wanted(struct debug_reader *reader, Dwarf_Die *die)
 {
     bool has_ranges;
+    int tag = dwarf_tag(die);
 
-    if (dwarf_tag(die) != DW_TAG_compile_unit && dwarf_tag(die) != DW_TAG_skeleton_unit)
-        return false;
+    if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
+        return tag == DW_TAG_invalid;
     if (debug_find_intervals(reader, die, &has_ranges) != OK)
         return true;
     return !has_ranges || reader->interval_count > 0;
+}
+
+static size_t file_bytes(Elf *elf)
+{
+    size_t bytes = 0;
+
+    elf_rawfile(elf, &bytes);
+    return bytes;
+}
+
+/* The functions of a split unit are in a file of their own. */
+static void open_split_unit(struct debug_info *info, Dwarf_CU *unit)
+{
+    struct debug_reader *reader = info->reader;
+    Dwarf_Die die;
+
+    if (dwarf_cu_info(unit, NULL, NULL, NULL, &die, NULL, NULL, NULL) != 0 ||
+        dwarf_tag(&die) != DW_TAG_compile_unit) {
+        info->missing_split_count++;
+        return;
+    }
+    reader->tree_die = die;
+    reader->steps_left +=
+        (int64_t)file_bytes(dwarf_getelf(dwarf_cu_getdwarf(die.cu))) * STEPS_PER_BYTE;
 }
 
 static void read_units(struct debug_info *info)
 {
     struct debug_reader *reader = info->reader;
     Dwarf_CU *unit = NULL;
-    Dwarf_Die split_die;
     uint8_t type;
     Dwarf_Half version;
+    bool any = false;
     int status;
 
-    while ((status = dwarf_get_units(reader->dwarf, unit, &unit, &version, &type,
-                                     &reader->unit_die, NULL)) == 0) {
+    while ((status = dwarf_get_units(reader->dwarf, unit, &unit, &version, &type, &reader->unit_die,
+                                     NULL)) == 0) {
+        any = true;
         if (!unit_is_wanted(reader, &reader->unit_die))
             continue;
         reader->unit = (uint32_t)info->unit_count++;
         reader->tree_die = reader->unit_die;
-        if (type == DW_UT_skeleton) {
-            if (dwarf_cu_info(unit, NULL, NULL, NULL, &split_die, NULL, NULL, NULL) == 0 &&
-                dwarf_tag(&split_die) == DW_TAG_compile_unit)
-                reader->tree_die = split_die;
-            else
-                info->missing_split_count++;
-        }
+        if (type == DW_UT_skeleton)
+            open_split_unit(info, unit);
         dwarf_errno();
         if (read_unit(info) != OK)
             forget_unit(info, reader->unit);
         if (reader->steps_left < 0)
             break;
     }
-    if (status < 0)
+    if (status < 0 || !any)
         forget_unit(info, (uint32_t)info->unit_count++);
     info->gave_up = reader->steps_left < 0;
 }
 
-static size_t debug_info_bytes(const struct elf_file *file)
+static Elf_Data *either_section(const struct elf_file *file, const char *name, const char *other)
 {
-    size_t bytes = 0;
+    Elf_Data *data = elf_file_section(file, name);
 
-    elf_rawfile(file->elf, &bytes);
-    return bytes;
+    return data ? data : elf_file_section(file, other);
 }
 
 void debug_info_read(struct debug_info *info, const struct elf_file *file,
@@ -194,12 +217,12 @@ void debug_info_read(struct debug_info *info, const struct elf_file *file,
         return;
     }
     /* libdw has decompressed the sections by now. */
-    reader->lines = elf_file_section(file, ".debug_line");
-    if (!reader->lines)
-        reader->lines = elf_file_section(file, ".zdebug_line");
+    reader->lines = either_section(file, ".debug_line", ".zdebug_line");
+    Elf_Data *entries = either_section(file, ".debug_info", ".zdebug_info");
+    reader->file_bytes = file_bytes(file->elf) + (entries ? entries->d_size : 0);
     if (alternate && (reader->alternate = dwarf_begin_elf(alternate->elf, DWARF_C_READ, NULL)))
         dwarf_setalt(reader->dwarf, reader->alternate);
-    reader->steps_left = STEPS_AT_LEAST + (int64_t)debug_info_bytes(file) * STEPS_PER_BYTE +
+    reader->steps_left = STEPS_AT_LEAST + (int64_t)reader->file_bytes * STEPS_PER_BYTE +
                          (int64_t)count * STEPS_PER_ADDRESS;
     read_units(info);
     if (info->gave_up)

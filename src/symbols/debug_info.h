@@ -13,12 +13,12 @@
 struct debug_function {
     const char *linkage_name; /* as a symbol table would have it; NULL unknown */
     const char *name;         /* as the source has it; NULL unknown */
-    char *scope;              /* "namespace::class" where that is not in linkage_name; may be NULL */
-    uint64_t address;         /* where a copy that was not inlined starts, or DEBUG_NO_ADDRESS */
-    uint32_t file;            /* declared in: index into `files`, or DEBUG_NONE */
-    uint32_t line;            /* 0 unknown */
-    bool external;            /* one function for the whole program */
-    bool plain_names;         /* the language does not mangle: `name` is what a symbol would be */
+    char *scope;      /* "namespace::class" where that is not in linkage_name; may be NULL */
+    uint64_t address; /* where a copy that was not inlined starts, or DEBUG_NO_ADDRESS */
+    uint32_t file;    /* declared in: index into `files`, or DEBUG_NONE */
+    uint32_t line;    /* 0 unknown */
+    bool external;    /* one function for the whole program */
+    bool plain_names; /* the language does not mangle: `name` is what a symbol would be */
 };
 
 /* A function's code, or an inlined copy of a function inside another node. */

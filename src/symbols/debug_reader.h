@@ -25,20 +25,21 @@ struct debug_reader {
     const struct elf_file *file;
     const uint64_t *addresses;
     size_t address_count;
+    size_t file_bytes;
     int64_t steps_left; /* see debug_info.c */
 
     /* Of the unit being read: */
     uint32_t unit;
-    Dwarf_Die unit_die;  /* has the line table; the skeleton of a split unit */
-    Dwarf_Die tree_die;  /* has the functions */
-    bool mangles;        /* its language puts scopes into symbols */
+    Dwarf_Die unit_die; /* has the line table; the skeleton of a split unit */
+    Dwarf_Die tree_die; /* has the functions */
+    bool mangles;       /* its language puts scopes into symbols */
     bool has_types_with_code;
     size_t scopes_wanted; /* functions whose scope must be looked for */
 
     struct pair_map function_of_die; /* the declaring entry's address to function */
     struct pair_map file_of_name;    /* libdw's text to file */
     struct pair_map scope_wanted;    /* the declaring entry's address to function */
-    struct interval *intervals;         /* of the entry being looked at */
+    struct interval *intervals;      /* of the entry being looked at */
     size_t interval_count, interval_capacity;
     struct level *levels;
     size_t level_count, level_capacity;

@@ -30,17 +30,21 @@ static bool is_scope(int tag)
     }
 }
 
-static const char *scope_name(Dwarf_Die *die)
+static const char *scope_name(Dwarf_Die *die, const char *function)
 {
     const char *name = dwarf_diename(die);
 
     if (name)
         return name;
-    return dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "{unnamed}";
+    if (dwarf_tag(die) == DW_TAG_namespace)
+        return "(anonymous namespace)";
+    /* Only a lambda's class has no name and can be called. */
+    return function && strcmp(function, "operator()") == 0 ? "{lambda}" : "{unnamed}";
 }
 
-/* The names of the scopes around the entry at hand, joined by "::"; NULL at the top. */
-static char *join_scopes(struct debug_reader *reader)
+/* The names of the scopes around the entry at hand, that of `function`, joined by "::"; NULL at
+ * the top. */
+static char *join_scopes(struct debug_reader *reader, const char *function)
 {
     char *joined = NULL;
 
@@ -48,8 +52,9 @@ static char *join_scopes(struct debug_reader *reader)
         Dwarf_Die *die = &reader->levels[i].die;
         if (!is_scope(dwarf_tag(die)))
             continue;
-        char *longer = joined ? memory_format("%s::%s", joined, scope_name(die))
-                              : memory_duplicate_string(scope_name(die));
+        const char *name = scope_name(die, function);
+        char *longer =
+            joined ? memory_format("%s::%s", joined, name) : memory_duplicate_string(name);
         free(joined);
         joined = longer;
         if (!debug_spend(reader, strlen(joined)))
@@ -67,7 +72,7 @@ static void meet(struct debug_info *info, Dwarf_Die *die)
         return;
     struct debug_function *function = &info->functions[wanted];
     if (!function->scope)
-        function->scope = join_scopes(reader);
+        function->scope = join_scopes(reader, function->name);
     *pair_map_at(&reader->scope_wanted, (uintptr_t)die->addr, 0) = DEBUG_NONE;
     reader->scopes_wanted--;
 }

@@ -2,8 +2,7 @@
  * debug_walk.c: the walk over a unit's entries.
  *
  * Only entries that can hold code are entered: scopes, functions that hold an address asked for,
- * and their blocks and inlined copies. The stack of levels is an array: entries of a damaged file
- * may nest as deep as the file is long.
+ * and their blocks and inlined copies.
  *
  * A function's identity is the entry that declares it. Its abstract instance, its copies and its
  * definition outside of a class all lead there by DW_AT_abstract_origin and DW_AT_specification.
@@ -16,6 +15,10 @@
 
 /* Real chains of references have at most three links; cycles have no end. */
 #define LONGEST_REFERENCE_CHAIN 16
+
+/* Entries nest some dozens deep in real files. Stepping over an entry may mean going through all
+ * below it once more, so depth multiplies the cost; beyond this, the whole file is charged. */
+#define UNUSUAL_DEPTH 200
 
 enum visit {
     VISIT_DAMAGED = -1,
@@ -37,8 +40,9 @@ static bool follow_reference(Dwarf_Die *die, unsigned attribute)
 static const char *text_attribute(Dwarf_Die *die, unsigned attribute)
 {
     Dwarf_Attribute memory;
+    const char *text = dwarf_formstring(dwarf_attr_integrate(die, attribute, &memory));
 
-    return dwarf_formstring(dwarf_attr_integrate(die, attribute, &memory));
+    return text && *text ? text : NULL;
 }
 
 static uint32_t number_attribute(Dwarf_Die *die, unsigned attribute)
@@ -86,7 +90,7 @@ static struct debug_function describe_function(struct debug_info *info, Dwarf_Di
     function.linkage_name = text_attribute(die, DW_AT_linkage_name);
     if (!function.linkage_name)
         function.linkage_name = text_attribute(die, DW_AT_MIPS_linkage_name);
-    function.name = dwarf_diename(die);
+    function.name = text_attribute(die, DW_AT_name);
     function.plain_names = !info->reader->mangles;
     dwarf_formflag(dwarf_attr_integrate(die, DW_AT_external, &memory), &flag);
     function.external = flag;
@@ -143,8 +147,7 @@ static size_t write_node(struct debug_info *info, uint32_t node, uint32_t expect
     return written;
 }
 
-static enum visit add_node(struct debug_info *info, Dwarf_Die *die, uint32_t parent,
-                           uint32_t *node)
+static enum visit add_node(struct debug_info *info, Dwarf_Die *die, uint32_t parent, uint32_t *node)
 {
     struct debug_node new = {.parent = parent, .call_file = DEBUG_NONE};
     uint32_t number = (uint32_t)info->node_count;
@@ -184,8 +187,12 @@ static enum visit visit_function(struct debug_info *info, Dwarf_Die *die, uint32
 
     if (debug_find_intervals(info->reader, die, &has_ranges) != OK)
         return VISIT_DAMAGED;
-    if (has_ranges)
-        note_own_code(info, die);
+    *node = DEBUG_NONE;
+    /* What has no code itself may hold functions that do: those nested in a function that was
+     * inlined everywhere. */
+    if (!has_ranges)
+        return VISIT_ENTER;
+    note_own_code(info, die);
     if (info->reader->interval_count == 0)
         return VISIT_SKIP;
     return add_node(info, die, DEBUG_NONE, node);
@@ -265,6 +272,8 @@ int debug_walk_advance(struct debug_reader *reader)
     while (reader->level_count) {
         struct level *top = &reader->levels[reader->level_count - 1];
         Dwarf_Die next;
+        if (reader->level_count > UNUSUAL_DEPTH && !debug_spend(reader, reader->file_bytes))
+            return ERROR;
         int status = dwarf_siblingof(&top->die, &next);
         if (status < 0)
             return ERROR;

@@ -1,17 +1,17 @@
 /*
- * demangle.c: libiberty's demanglers, with a limit.
+ * demangle.c: libiberty's demanglers, with a limit; Rust's new mangling is rust_v0.c's.
  *
  * Rust comes first: its old mangling is C++'s with a hash at the end, and the C++ demangler would
- * take it and show the hash. Without DMGL_VERBOSE libiberty leaves the hashes of both Rust
- * manglings out, and writes std::string where the mangled name says so.
+ * take it and show the hash. Without DMGL_VERBOSE libiberty leaves the hash out, and writes
+ * std::string where the mangled name says so.
  *
  * A mangled name refers back to its own parts, so a hundred bytes can stand for more text than
  * there is memory. The callback interface hands the text over in pieces and keeps nothing on the
- * heap meanwhile, so leaving it by longjmp when the text passes the limit is safe. (Rust's
- * punycode identifiers are the exception: one such identifier's buffer may be lost.)
+ * heap meanwhile, so leaving it by longjmp when the text passes the limit is safe.
  */
 #include "symbols/demangle.h"
 #include "common/memory.h"
+#include "symbols/rust_v0.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -33,6 +33,8 @@ static void output_append(const char *piece, size_t length, void *opaque)
 {
     struct output *output = opaque;
 
+    if (length == 0)
+        return;
     if (output->length + length > LONGEST_NAME_BYTES)
         longjmp(output->too_long, 1);
     output->text =
@@ -54,6 +56,8 @@ char *demangle_symbol(const char *symbol)
 {
     if (symbol[0] != '_' || strlen(symbol) > LONGEST_SYMBOL_BYTES)
         return NULL;
+    if (symbol[1] == 'R')
+        return rust_v0_demangle(symbol);
     struct output output = {0};
     if (!setjmp(output.too_long) && demangle_either(symbol, &output) && output.length)
         return output.text;

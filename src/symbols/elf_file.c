@@ -13,6 +13,8 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,9 +83,27 @@ static int check_header(const struct elf_file *file, const char *path, struct er
         return error_set(error, "%s is not an ELF file", path);
     if (header.e_ident[EI_DATA] != ELFDATA2LSB)
         return error_set(error, "%s is a big-endian ELF file", path);
-    if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+    /* dwz writes the common parts of debug info to files that pass for object files. */
+    if (header.e_type != ET_EXEC && header.e_type != ET_DYN && header.e_type != ET_REL)
         return error_set(error, "%s is neither an executable nor a shared library", path);
     return OK;
+}
+
+/* The kernel's own code has no file, but it is mapped into this process too: a copy of that. The
+ * build id tells whether the program ran on the same kernel. */
+static int open_vdso(void)
+{
+    const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+    int descriptor = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+    if (descriptor < 0)
+        return -1;
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
+    size_t size_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    if (write(descriptor, image, size_bytes) == (ssize_t)size_bytes)
+        return descriptor;
+    close(descriptor);
+    return -1;
 }
 
 int elf_file_open(struct elf_file *file, const char *path, struct error *error)
@@ -91,7 +111,9 @@ int elf_file_open(struct elf_file *file, const char *path, struct error *error)
     *file = (struct elf_file){.descriptor = -1};
     elf_version(EV_CURRENT);
     /* Opening a pipe would wait for a writer; a path in a profile can be anything. */
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    file->descriptor = strcmp(path, ELF_FILE_VDSO) == 0
+                           ? open_vdso()
+                           : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->descriptor < 0)
         return error_set_errno(error, "cannot open %s", path);
     struct stat status;

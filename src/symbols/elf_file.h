@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The path of the code that the kernel maps into every process. */
+#define ELF_FILE_VDSO "[vdso]"
+
 struct code_range {
     uint64_t start, end;
 };

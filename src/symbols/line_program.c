@@ -220,8 +220,7 @@ static bool run_standard(struct machine *machine, unsigned opcode)
         machine->file = read_unsigned(program);
         break;
     case CONST_ADD_PC:
-        advance_address(machine,
-                        (255u - machine->header.opcode_base) / machine->header.line_range);
+        advance_address(machine, (255u - machine->header.opcode_base) / machine->header.line_range);
         break;
     case FIXED_ADVANCE_PC:
         machine->address += read_number(program, 2);

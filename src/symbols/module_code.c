@@ -7,15 +7,14 @@
 #include "symbols/module_code.h"
 #include "common/memory.h"
 #include "symbols/debug_file.h"
-#include "symbols/package.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool has_debug_info(const struct elf_file *file)
 {
-    return file->elf && (elf_file_section(file, ".debug_info") ||
-                         elf_file_section(file, ".zdebug_info"));
+    return file->elf &&
+           (elf_file_section(file, ".debug_info") || elf_file_section(file, ".zdebug_info"));
 }
 
 static void set_note(struct module_code *code, char *note)
@@ -24,20 +23,6 @@ static void set_note(struct module_code *code, char *note)
         free(note);
     else
         code->note = note;
-}
-
-static void note_missing_debug_info(struct module_code *code, const char *path)
-{
-    const char *missing = code->symbols == SYMBOLS_NONE      ? "no symbols and no debug info"
-                          : code->symbols == SYMBOLS_DYNAMIC ? "exported symbols only, no debug info"
-                                                             : "no debug info";
-    char *package = package_with_debug_info(PACKAGE_DATABASE, path);
-
-    if (package)
-        set_note(code, memory_format("%s: install %s", missing, package));
-    else
-        set_note(code, memory_format("%s: compile with -g, or give --debug-dir", missing));
-    free(package);
 }
 
 static void note_damage(struct module_code *code)
@@ -65,9 +50,9 @@ static void read_debug_info(struct module_code *code, const struct symbols_optio
     const struct elf_file *alternate = code->alternate.elf ? &code->alternate : NULL;
 
     debug_info_read(&code->debug, file, alternate, addresses, address_count);
-    code->has_debug = !code->debug.gave_up &&
-                      (code->debug.damaged_unit_count == 0 ||
-                       code->debug.damaged_unit_count < code->debug.unit_count);
+    code->has_debug =
+        !code->debug.gave_up && (code->debug.damaged_unit_count == 0 ||
+                                 code->debug.damaged_unit_count < code->debug.unit_count);
     if (code->has_debug)
         code->symbols = SYMBOLS_DEBUG;
     note_damage(code);
@@ -102,7 +87,9 @@ void module_code_open(struct module_code *code, const char *path, const char *bu
     if (has_debug_info(&code->file) || has_debug_info(&code->debug_file))
         read_debug_info(code, options, addresses, address_count);
     else
-        note_missing_debug_info(code, path);
+        code->missing = code->symbols == SYMBOLS_NONE      ? "no symbols and no debug info"
+                        : code->symbols == SYMBOLS_DYNAMIC ? "exported symbols only, no debug info"
+                                                           : "no debug info";
 }
 
 void module_code_close(struct module_code *code)

@@ -17,11 +17,12 @@ struct module_code {
     bool found;                  /* at least one of the files */
     bool has_debug;              /* `debug` can be asked */
     enum module_symbols symbols; /* how good it is */
-    char *note;                  /* why there is not more; NULL when there is nothing to say */
+    const char *missing;         /* what the files do not have, for a note; NULL if nothing */
+    char *note;                  /* what went wrong; NULL when nothing did */
 };
 
 /* Looks for the module's files and reads what they say about `addresses` (sorted, no two the
- * same, kept until module_code_close). Never fails: what is missing is in the note. */
+ * same, kept until module_code_close). Never fails: what went wrong is in the note. */
 void module_code_open(struct module_code *code, const char *path, const char *build_id,
                       const struct symbols_options *options, const uint64_t *addresses,
                       size_t address_count);

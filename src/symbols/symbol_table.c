@@ -1,9 +1,14 @@
 /*
  * symbol_table.c: .symtab and .dynsym become a sorted list of spans that do not overlap.
  *
- * What counts: symbols of functions (STT_FUNC, STT_GNU_IFUNC), and symbols without a type, which
- * is what hand-written assembly has, when they stand in an executable section. Local labels
- * (.L...) and the mapping symbols of RISC-V ($x, $d) are not functions.
+ * The engines cut code into functions by the same rules (core/elf_functions.c), so that names and
+ * functions agree.
+ *
+ * What counts: symbols of functions (STT_FUNC, STT_GNU_IFUNC), and global symbols without a type,
+ * which is what hand-written assembly has, when they stand in an executable section. Local ones
+ * without a type are labels far more often than functions: such a label only gives its name to a
+ * function that starts at it, because it was called. Compilers' labels (.L...) and the mapping
+ * symbols of RISC-V ($x, $d) do not even do that.
  *
  * Aliases, symbols with the same start, become one. The choice depends on nothing but the
  * symbols themselves:
@@ -15,9 +20,9 @@
  * Underscores count before binding because C libraries define the underscored name and make the
  * name that people write a weak alias of it. The longest of the aliases' sizes holds for all.
  *
- * Extent: a symbol with a size ends there, and never outside its section. One without reaches to
- * the next symbol or the end of its section, but is dropped as a mere label when it stands inside
- * one that has a size. Of two that overlap the one that starts later has the common part.
+ * Extent: a symbol with a size ends there; one without, or with a size beyond its section, reaches
+ * to the next symbol or the end of its section. Of two that overlap the one that starts later has
+ * the common part.
  *
  *      outer  |--------------------|            spans:  outer inner outer
  *      inner         |-----|
@@ -82,18 +87,22 @@ static void add_symbol(struct symbol_table *table, const struct elf_file *file,
         return;
     size_t length = strcspn(name, "@"), base = length;
     bool cold = ends_with_cold(name, length, &base);
+    bool local = GELF_ST_BIND(entry->st_info) == STB_LOCAL;
     uint64_t room = range->end - entry->st_value;
     struct symbol symbol = {
         .start = entry->st_value,
-        .end = entry->st_value + (entry->st_size < room ? entry->st_size : room),
+        .end = entry->st_value + (entry->st_size <= room ? entry->st_size : 0),
         .name = name,
         .name_length = (uint32_t)base,
         .source_file = source_file,
-        .local = GELF_ST_BIND(entry->st_info) == STB_LOCAL,
+        .local = local,
         .weak = GELF_ST_BIND(entry->st_info) == STB_WEAK,
         .cold = cold,
     };
-    *array_push(table->symbols, table->symbol_count, table->symbol_capacity) = symbol;
+    if (local && GELF_ST_TYPE(entry->st_info) == STT_NOTYPE)
+        *array_push(table->labels, table->label_count, table->label_capacity) = symbol;
+    else
+        *array_push(table->symbols, table->symbol_count, table->symbol_capacity) = symbol;
 }
 
 static void read_section(struct symbol_table *table, const struct elf_file *file, Elf_Scn *section,
@@ -178,36 +187,19 @@ static int compare_symbols(const void *left, const void *right)
     return a->source_file < b->source_file ? -1 : a->source_file > b->source_file;
 }
 
-static void drop_aliases(struct symbol_table *table)
+/* Keeps the best of those at one address; how many that leaves. */
+static size_t drop_aliases(struct symbol *symbols, size_t count)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < table->symbol_count; i++) {
-        struct symbol *symbol = &table->symbols[i];
-        if (kept && table->symbols[kept - 1].start == symbol->start) {
-            if (table->symbols[kept - 1].end < symbol->end)
-                table->symbols[kept - 1].end = symbol->end;
-        } else {
-            table->symbols[kept++] = *symbol;
-        }
+    qsort(symbols, count, sizeof *symbols, compare_symbols);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || symbols[kept - 1].start != symbols[i].start)
+            symbols[kept++] = symbols[i];
+        else if (symbols[kept - 1].end < symbols[i].end)
+            symbols[kept - 1].end = symbols[i].end;
     }
-    table->symbol_count = kept;
-}
-
-static void drop_labels_inside(struct symbol_table *table)
-{
-    size_t kept = 0;
-    uint64_t covered_until = 0;
-
-    for (size_t i = 0; i < table->symbol_count; i++) {
-        struct symbol *symbol = &table->symbols[i];
-        if (symbol->end == symbol->start && symbol->start < covered_until)
-            continue;
-        if (symbol->end > covered_until)
-            covered_until = symbol->end;
-        table->symbols[kept++] = *symbol;
-    }
-    table->symbol_count = kept;
+    return kept;
 }
 
 static void extend_unsized(struct symbol_table *table, const struct elf_file *file)
@@ -280,7 +272,7 @@ static uint64_t find_owner(const struct symbol_table *table, const uint32_t *sor
             continue;
         if (candidate->local && candidate->source_file == part->source_file)
             return candidate->start;
-        if (best == part || (!candidate->local && best->local))
+        if (!candidate->local)
             best = candidate;
     }
     return best->start;
@@ -317,12 +309,12 @@ static void find_owners(struct symbol_table *table)
 
 void symbol_table_finish(struct symbol_table *table, const struct elf_file *file)
 {
+    if (table->label_count)
+        table->label_count = drop_aliases(table->labels, table->label_count);
     if (table->symbol_count == 0)
         return;
-    qsort(table->symbols, table->symbol_count, sizeof *table->symbols, compare_symbols);
     find_owners(table);
-    drop_aliases(table);
-    drop_labels_inside(table);
+    table->symbol_count = drop_aliases(table->symbols, table->symbol_count);
     extend_unsized(table, file);
     make_spans(table);
 }
@@ -331,6 +323,7 @@ void symbol_table_free(struct symbol_table *table)
 {
     free(table->symbols);
     free(table->spans);
+    free(table->labels);
     *table = (struct symbol_table){0};
 }
 
@@ -358,4 +351,23 @@ const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_
         return symbol;
     const struct symbol *owner = find_in_spans(table, symbol->owner_start);
     return owner ? owner : symbol;
+}
+
+const struct symbol *symbol_table_find_start(const struct symbol_table *table, uint64_t start)
+{
+    const struct symbol *symbol = find_in_spans(table, start);
+    size_t low = 0, high = table->label_count;
+
+    if (symbol && symbol->start == start)
+        return symbol_table_find(table, start);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->labels[middle].start < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < table->label_count && table->labels[low].start == start)
+        return &table->labels[low];
+    return symbol_table_find(table, start);
 }

@@ -29,6 +29,8 @@ struct symbol_table {
     size_t symbol_count, symbol_capacity;
     struct symbol_span *spans;
     size_t span_count, span_capacity;
+    struct symbol *labels; /* sorted by start, no two the same */
+    size_t label_count, label_capacity;
     bool has_symtab; /* a .symtab was read, not only a .dynsym */
 };
 
@@ -42,6 +44,9 @@ void symbol_table_free(struct symbol_table *table);
 /* The symbol whose code `address` is in, NULL when none covers it. A cold part gives its
  * function. */
 const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+/* What to call a function that starts at `start`: also by a label there, if it was called. */
+const struct symbol *symbol_table_find_start(const struct symbol_table *table, uint64_t start);
 
 /* Length of `name` without @VERSION and without a trailing .cold or .cold.N. */
 size_t symbol_name_length(const char *name);

@@ -9,6 +9,7 @@
 struct symbols_options {
     const char *const *debug_dirs; /* searched before the system's; NULL-terminated, may be NULL */
     bool debuginfod;               /* ask the network; never unless the user said so */
+    const char *package_database;  /* dpkg's lists of files; NULL: where they normally are */
 };
 
 /* Fills in names, lines, locations and pieces of every module of `profile` whose file, or debug

@@ -19,12 +19,16 @@ def run(*command, text=None):
     return done
 
 
-def instruction_addresses(path, symbols_of=None):
-    """Every instruction of .text that belongs to a symbol (the padding between does not)."""
-    listing = run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path).stdout
-    sizes = run("nm", "-S", symbols_of or path).stdout
+def instruction_addresses(path, prefix=""):
+    """Every instruction of .text that belongs to a symbol (the padding between does not).
+    `prefix` is that of the binutils for the program's machine."""
+    listing = run(prefix + "objdump", "-d", "--no-show-raw-insn", "-j", ".text", path).stdout
+    sizes = run(prefix + "nm", "-S", path).stdout
     sized = sorted((int(start, 16), int(start, 16) + int(size, 16))
                    for start, size in re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [tTwW] ", sizes, re.M))
+    aliases.clear()
+    for start, name in re.findall(r"^([0-9a-f]+) (?:[0-9a-f]+ )?[tTwWi] (\S+)$", sizes, re.M):
+        aliases.setdefault(name, set()).add(start)
     addresses, at, end = [], 0, 0
     for text in re.findall(r"^ +([0-9a-f]+):\t", listing, re.M):
         address = int(text, 16)
@@ -64,6 +68,7 @@ def addr2line(tool, path, addresses):
 
 
 demangled = {}
+aliases = {}  # symbol to the addresses it stands at
 
 
 def demangle_all(answers):
@@ -75,6 +80,8 @@ def demangle_all(answers):
 def same_name(mine, theirs):
     if mine == theirs or mine.split("@")[0] == theirs.split("@")[0]:
         return True
+    if aliases.get(mine, set()) & aliases.get(theirs, set()):
+        return True  # Two symbols on one address: the linker folded the same code.
     plain = re.sub(r"(\.(part|constprop|isra|cold|lto_priv)(\.\d+)*)+$", "", mine)
     if plain == re.sub(r"(\.(part|constprop|isra|cold|lto_priv)(\.\d+)*)+$", "", theirs):
         return True

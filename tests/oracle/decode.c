@@ -47,9 +47,7 @@ enum flow decode_flow(const uint8_t *bytes, size_t count)
     if (repeat && is_string_instruction(opcode))
         return FLOW_REPEAT;
     if (opcode == 0x0f)
-        return second == 0x05              ? FLOW_SYSCALL
-               : (second & 0xf0) == 0x80 ? FLOW_BRANCH
-                                         : FLOW_NEXT;
+        return second == 0x05 ? FLOW_SYSCALL : (second & 0xf0) == 0x80 ? FLOW_BRANCH : FLOW_NEXT;
     if (opcode == 0xe8)
         return FLOW_CALL;
     if (opcode == 0xc3 || opcode == 0xc2)

@@ -1,8 +1,9 @@
 /*
  * image.c: the symbols of an ELF file that was linked at fixed addresses.
  *
- * A symbol without a size reaches to the next one. Of several symbols at one address the global
- * one is taken, and of those the first in the alphabet. `f.cold` is part of `f`.
+ * A symbol without a size reaches to the next one. Of several symbols at one address one is taken:
+ * global or weak before local, then with the fewest leading underscores, then global before weak,
+ * then the shortest, then the first in the alphabet. `f.cold` is part of `f`.
  */
 #include "oracle.h"
 #include <elf.h>
@@ -35,7 +36,7 @@ static void map_file(struct image *image, const char *path)
 
 struct candidate {
     struct symbol symbol;
-    bool global;
+    int rank; /* of its binding: global 0, weak 1, local 2 */
 };
 
 static int compare_candidates(const void *left, const void *right)
@@ -43,9 +44,15 @@ static int compare_candidates(const void *left, const void *right)
     const struct candidate *a = left, *b = right;
     if (a->symbol.start != b->symbol.start)
         return a->symbol.start < b->symbol.start ? -1 : 1;
-    if (a->global != b->global)
-        return a->global ? -1 : 1;
-    return strcmp(a->symbol.name, b->symbol.name);
+    if ((a->rank == 2) != (b->rank == 2))
+        return a->rank - b->rank;
+    int underscores = (int)strspn(a->symbol.name, "_") - (int)strspn(b->symbol.name, "_");
+    if (underscores)
+        return underscores;
+    if (a->rank != b->rank)
+        return a->rank - b->rank;
+    int length = (int)strlen(a->symbol.name) - (int)strlen(b->symbol.name);
+    return length ? length : strcmp(a->symbol.name, b->symbol.name);
 }
 
 /* The bytes of the file that are loaded at `address`; NULL where there are fewer than `count`. */
@@ -94,7 +101,7 @@ static size_t read_candidates(const struct image *image, const Elf64_Shdr *secti
     size_t count = 0;
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         const Elf64_Sym *entry = &symbols[i];
-        int type = ELF64_ST_TYPE(entry->st_info);
+        int type = ELF64_ST_TYPE(entry->st_info), binding = ELF64_ST_BIND(entry->st_info);
         if (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC)
             continue;
         if (entry->st_shndx == SHN_UNDEF || entry->st_shndx >= header->e_shnum ||
@@ -105,7 +112,9 @@ static size_t read_candidates(const struct image *image, const Elf64_Shdr *secti
             .symbol = {.start = entry->st_value,
                        .end = entry->st_size ? entry->st_value + entry->st_size : 0,
                        .name = names + entry->st_name},
-            .global = ELF64_ST_BIND(entry->st_info) != STB_LOCAL,
+            .rank = binding == STB_LOCAL  ? 2
+                    : binding == STB_WEAK ? 1
+                                          : 0,
         };
         if (entry->st_value >= section->sh_addr + section->sh_size)
             count--; /* _etext and such: an end, not a function */
@@ -155,7 +164,8 @@ struct image *image_read(const char *path)
         if (section->sh_type == SHT_SYMTAB)
             read_symbols(image, sections, section);
         const char *name = text + section->sh_name;
-        if ((strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0) && image->stub_count < 8) {
+        if ((strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0) &&
+            image->stub_count < 8) {
             image->stubs[image->stub_count].start = section->sh_addr;
             image->stubs[image->stub_count++].end = section->sh_addr + section->sh_size;
         }

@@ -123,8 +123,8 @@ void walk_stack(struct walk *walk, struct registers registers)
         uint64_t return_slot = state == FRAME_NOT_MADE ? registers.rsp
                                : state == FRAME_PUSHED ? registers.rsp + 8
                                                        : registers.rbp + 8;
-        uint64_t caller_rbp = state == FRAME_NOT_MADE ? registers.rbp
-                                                      : word_at(walk, return_slot - 8);
+        uint64_t caller_rbp =
+            state == FRAME_NOT_MADE ? registers.rbp : word_at(walk, return_slot - 8);
         uint64_t return_address = word_at(walk, return_slot);
         if (return_address == 0)
             return;

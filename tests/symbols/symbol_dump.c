@@ -1,13 +1,16 @@
 /*
  * symbol_dump.c: what profile_symbolize says about addresses, in the form of `addr2line -a -i -f`.
  *
- *     symbol-dump [--debug-dir=DIR]... [--build-id=HEX] FILE < addresses
+ *     symbol-dump [--debug-dir=DIR]... [--build-id=HEX] [--functions] FILE < addresses
  *
  * Addresses are hexadecimal, one a line. For each one it prints the address, then for each frame,
  * innermost first, its symbol (its name where there is no symbol) and FILE:LINE, `??:0` where
- * that is unknown. What `info` would say of the module goes to stderr.
+ * that is unknown. What `info` would say of the module goes to stderr. With --functions the
+ * profile has an entry for every function symbol, as if all had run, and stderr says how many
+ * functions that were inlined have a second entry all the same.
  */
 #include "common/memory.h"
+#include "symbols/symbol_table.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>
@@ -31,11 +34,44 @@ static void print_site(const struct profile *profile, const struct site *site)
     }
 }
 
+static void add_functions(struct profile *profile, const char *path)
+{
+    struct elf_file file;
+    struct symbol_table table = {0};
+    struct error error;
+
+    if (elf_file_open(&file, path, &error) != OK)
+        return;
+    symbol_table_read(&table, &file);
+    symbol_table_finish(&table, &file);
+    for (size_t i = 0; i < table.symbol_count; i++)
+        *array_push(profile->functions, profile->function_count, profile->function_capacity) =
+            (struct function){.kind = FUNCTION_NATIVE, .start = table.symbols[i].start};
+    symbol_table_free(&table);
+    elf_file_close(&file);
+}
+
+static size_t count_second_entries(const struct profile *profile)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct function *a = &profile->functions[i];
+        for (size_t j = 0; a->only_inlined && j < profile->function_count; j++) {
+            const struct function *b = &profile->functions[j];
+            count +=
+                !b->only_inlined && a->name == b->name && a->file == b->file && a->line == b->line;
+        }
+    }
+    return count;
+}
+
 int main(int argc, char **argv)
 {
     const char *directories[16] = {NULL};
     size_t directory_count = 0;
     const char *build_id = "", *path = NULL;
+    bool functions = false;
     uint64_t address;
 
     for (int i = 1; i < argc; i++) {
@@ -43,6 +79,8 @@ int main(int argc, char **argv)
             directories[directory_count++] = argv[i] + 12;
         else if (strncmp(argv[i], "--build-id=", 11) == 0)
             build_id = argv[i] + 11;
+        else if (strcmp(argv[i], "--functions") == 0)
+            functions = true;
         else
             path = argv[i];
     }
@@ -54,7 +92,9 @@ int main(int argc, char **argv)
                         .build_id = profile_intern(profile, build_id)};
     while (scanf("%" SCNx64, &address) == 1)
         *array_push(profile->sites, profile->site_count, profile->site_capacity) =
-            (struct site){.address = address, .location = NONE};
+            (struct site){.address = address, .location = NONE, .next = NONE};
+    if (functions)
+        add_functions(profile, path);
     struct symbols_options options = {.debug_dirs = directories};
     profile_symbolize(profile, &options);
     for (size_t i = 0; i < profile->site_count; i++)
@@ -62,6 +102,8 @@ int main(int argc, char **argv)
     static const char *const levels[] = {"unknown", "none", "dynamic", "table", "debug"};
     fprintf(stderr, "symbols: %s\nnote: %s\n", levels[profile->modules[0].symbols],
             profile_string(profile, profile->modules[0].note));
+    if (functions)
+        fprintf(stderr, "second entries: %zu\n", count_second_entries(profile));
     profile_free(profile);
     return 0;
 }

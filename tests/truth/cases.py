@@ -5,13 +5,16 @@ A program opens with a comment that says which rule it shows and what must come 
     build: freestanding                 how it is built, see BUILDS; more words are compiler flags
     with: libx.so = x_library.c         a shared library built beside it (more words: flags)
     link: libx.so                       ... and linked to it
-    after: strip %                      a command run on the finished program
+    stripped: yes                       the symbols are taken out; trees still speak of them
     arguments: a b                      what the program is given
     record: --start=off                 options of every recording
-    oracle: tree | total | none         what single-stepping can say about it (see BUILDS)
+    oracle: tree | tables | total | none
+                                        what single-stepping can say about it (see BUILDS)
     total: 1234                         instructions in all, counted by hand
     contexts: 56                        how many paths there are at least
     folded: no                          the tree is too big to be written out
+    slow: yes                           takes a minute or more (pytest -m "not slow" leaves it out)
+    repeatable: no                      threads race: counts differ from run to run
     tree [OPTIONS]:                     the whole folded tree; a count may be * (any, not zero)
     below F [G...] [OPTIONS]:           the same for what runs under F or G, paths cut off above
     paths [OPTIONS]:                    frames that must stand next to each other in some path
@@ -27,6 +30,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -42,21 +46,23 @@ LIBRARY = "-O1 -fno-omit-frame-pointer -foptimize-sibling-calls -fno-stack-prote
 # how: (flags, what the oracle can say)
 BUILDS = {
     "freestanding": (FREESTANDING, "tree"),
-    # glibc has no frame pointers: no tree. Its start-up depends on the processor and on the
-    # environment, both other under an engine: the total is that of the recorded window.
-    "static": (LIBRARY + " -static -no-pie", "total"),
+    # glibc has no frame pointers, but unwind tables. Its start-up depends on the processor and on
+    # the environment, both other under an engine: tree and total are those of a recorded window.
+    "static": (LIBRARY + " -static -no-pie", "tables"),
     "dynamic": (LIBRARY, "none"),
 }
 
-# Fixed, and small; string functions that need nothing of the processor, so that the oracle and
-# every engine run the same ones.
-ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+# String functions that need nothing of the processor, so that the oracle and every engine run the
+# same ones. Only where that is needed: reading this, glibc 2.36 looks at bytes beyond its end, and
+# takes now longer and now shorter.
+TUNABLES = {
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,"
     "-BMI1,-BMI2,-SSE4_1,-SSE4_2,-SSSE3,-RTM,-MOVBE,-LZCNT,-POPCNT,-FMA,-XSAVEC,-XSAVE",
 }
 
-EXPORT_OPTIONS = ("--skip-anon", "--fold-recursion", "--focus", "--root", "--merge-threads")
+EXPORT_OPTIONS = ("--skip-anon", "--fold-recursion", "--focus", "--root", "--merge-threads",
+                  "--part")
 
 HEADINGS = ("tree", "below", "paths", "never")
 
@@ -93,8 +99,11 @@ class Case:
         self.oracle = self.values.get("oracle", oracle)
         self.record_options = tuple(shlex.split(self.values.get("record", "")))
         self.arguments = shlex.split(self.values.get("arguments", ""))
-        self.after = self.values.get("after")
+        self.has_oracle_tree = self.oracle in ("tree", "tables")
+        self.is_stripped = self.values.get("stripped") == "yes"
         self.is_writable = self.values.get("folded") != "no"
+        self.is_slow = self.values.get("slow") == "yes"
+        self.is_repeatable = self.values.get("repeatable") != "no"
 
     def _read_heading(self):
         text = self.source.read_text()
@@ -125,7 +134,7 @@ class Case:
 
     def compile(self, directory):
         """The finished program, built in a folder of its own under `directory`."""
-        digest = hashlib.sha256(repr((self.flags, self.after, self.libraries)).encode())
+        digest = hashlib.sha256(repr((self.flags, self.is_stripped, self.libraries)).encode())
         sources = [self.source, *sorted((HERE / "include").iterdir())]
         sources += [self.source.parent / words[0] for _, words in self.libraries]
         sources += sorted((ROOT / "include").rglob("*.h"))
@@ -142,14 +151,19 @@ class Case:
             _compile([*LIBRARY.split(), "-shared", "-fPIC", *include, *words[1:]], [source],
                      place / name)
         link = [str(place / name) for name in self.values.get("link", "").split()]
-        half = place / "unfinished"
+        half = place / f"unfinished-{os.getpid()}"
         _compile([*self.flags, *include], [self.source, *link, *self.values.get("libs", "").split()],
                  half, ["-Wl,-rpath,$ORIGIN"] if self.libraries else [])
-        if self.after:
-            subprocess.run(self.after.replace("%", shlex.quote(str(half))), shell=True, check=True,
-                           cwd=place)
+        if self.is_stripped:
+            shutil.copy(half, unstripped(program))
+            subprocess.run(["strip", half], check=True)
         half.rename(program)
         return program
+
+
+def unstripped(program):
+    """The twin of a stripped program that still has its symbols; the same code, byte for byte."""
+    return program.with_name("unstripped")
 
 
 def _compile(flags, inputs, output, last=()):
@@ -176,6 +190,21 @@ def folded(text):
             raise AssertionError(f"path stands twice: {path}")
         tree[frames] = int(count)
     return tree
+
+
+def demangled(text):
+    return subprocess.run(["c++filt"], input=text, check=True, capture_output=True, text=True).stdout
+
+
+def name_addresses(tree, program):
+    """Frames known by their address only, 0x..., get the names that the twin of `program` has."""
+    names = {}
+    for line in subprocess.run(["nm", unstripped(program)], check=True, capture_output=True,
+                               text=True).stdout.splitlines():
+        address, _, name = line.split()
+        names[int(address, 16)] = name
+    return {tuple(names.get(int(f, 16), f) if f.startswith("0x") else f for f in path): count
+            for path, count in tree.items()}
 
 
 def _frame_matches(pattern, frame):
@@ -257,5 +286,7 @@ def skipped(tree, globs):
     return result
 
 
-def environment():
-    return dict(ENVIRONMENT, **{k: v for k, v in os.environ.items() if k == "TMPDIR"})
+def environment(case=None):
+    tunables = TUNABLES if case and case.build == "static" else {}
+    temporary = {k: v for k, v in os.environ.items() if k == "TMPDIR"}
+    return {**ENVIRONMENT, **tunables, **temporary}

@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import subprocess
-import tempfile
 
 import pytest
 
@@ -12,8 +11,13 @@ import cases
 
 TRUEFLAME = pathlib.Path(os.environ.get("TRUEFLAME", cases.ROOT / "build" / "trueflame"))
 ENGINES = ("valgrind", "native")
+REFERENCE = "valgrind"  # must be there; the others may be refused
 DETAILS = ("function", "line")
 SECONDS = 300
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes a minute or more")
 
 
 class Run:
@@ -21,17 +25,18 @@ class Run:
         self.stdout, self.stderr, self.status = done.stdout, done.stderr, done.returncode
 
 
-def run(command, **more):
+def run(command, case=None, **more):
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          capture_output=True, env=cases.environment(), timeout=SECONDS, **more)
+                          capture_output=True, env=cases.environment(case), timeout=SECONDS,
+                          **more)
     return Run(done)
 
 
 @pytest.fixture(scope="session")
 def programs_directory():
-    """Programs stay between runs, named by the hash of what they are made from."""
-    place = pathlib.Path(tempfile.gettempdir()) / f"trueflame-truth-{os.getuid()}"
-    place.mkdir(exist_ok=True)
+    """Programs stay between runs, in folders named by the hash of what they are made from."""
+    place = cases.ROOT / "build" / "truth"
+    place.mkdir(parents=True, exist_ok=True)
     return place
 
 
@@ -44,8 +49,8 @@ def build_program(programs_directory):
 def oracle_program(tmp_path_factory):
     program = tmp_path_factory.mktemp("oracle") / "step"
     sources = sorted((cases.HERE.parent / "oracle").glob("*.c"))
-    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program, *sources],
-                   check=True)
+    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program, *sources,
+                    "-ldw", "-lelf"], check=True)
     return program
 
 
@@ -62,15 +67,16 @@ class Oracle:
 
     def _run(self, case):
         output = self.directory / "steps"
-        options = ["--folded"] if case.oracle == "tree" else []
-        options += [o for o in case.record_options if o == "--start=off"]
+        options = {"tree": ["--folded"], "tables": ["--unwind-tables"]}.get(case.oracle, [])
+        options = options + [o for o in case.record_options if o == "--start=off"]
         program = self.build(case)
-        result = run([self.program, "-o", output, *options, "--", program, *case.arguments],
+        stepped = cases.unstripped(program) if case.is_stripped else program
+        result = run([self.program, "-o", output, *options, "--", stepped, *case.arguments], case,
                      cwd=program.parent)
         assert result.status != 125, result.stderr.decode()
         first, _, rest = output.read_text().partition("\n")
         result.total = int(first.split()[1])
-        result.tree = cases.folded(rest)
+        result.tree = cases.folded(cases.demangled(rest))
         return result
 
 
@@ -80,8 +86,8 @@ def oracle(oracle_program, build_program, tmp_path_factory):
 
 
 class Recording:
-    def __init__(self, file, result):
-        self.file, self.run = file, result
+    def __init__(self, file, result, stripped):
+        self.file, self.run, self.stripped = file, result, stripped
         self._folded = {}
 
     def folded_bytes(self, *options):
@@ -92,7 +98,9 @@ class Recording:
         return self._folded[options]
 
     def tree(self, *options):
-        return cases.folded(self.folded_bytes(*options).decode())
+        """Of functions that have code of their own: inlined ones are not the engines' doing."""
+        tree = cases.folded(self.folded_bytes("--inline=no", *options).decode())
+        return cases.name_addresses(tree, self.stripped) if self.stripped else tree
 
     def info(self):
         done = run([TRUEFLAME, "info", "--json", self.file])
@@ -115,9 +123,9 @@ class Recorder:
         program = self.build(case)
         result = run([TRUEFLAME, "record", "--quiet", "-o", file, f"--engine={engine}",
                       f"--detail={detail}", *case.record_options, *options, "--", program,
-                      *case.arguments], cwd=program.parent)
+                      *case.arguments], case, cwd=program.parent)
         assert file.exists(), f"no profile was written: {result.stderr.decode()}"
-        return Recording(file, result)
+        return Recording(file, result, program if case.is_stripped else None)
 
 
 @pytest.fixture(scope="session")
@@ -144,6 +152,8 @@ def refusal(engine, directory):
 @pytest.fixture(params=ENGINES)
 def engine(request, tmp_path_factory):
     why = refusal(request.param, tmp_path_factory.getbasetemp())
+    if why and request.param == REFERENCE:
+        pytest.fail(why)
     if why:
         pytest.skip(why)
     return request.param

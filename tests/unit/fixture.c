@@ -83,7 +83,7 @@ uint32_t fixture_location(struct profile *profile, size_t count, const uint32_t 
 uint32_t fixture_site(struct profile *profile, uint32_t module, uint64_t address, uint32_t location)
 {
     *array_push(profile->sites, profile->site_count, profile->site_capacity) =
-        (struct site){module, location, address};
+        (struct site){.module = module, .location = location, .next = NONE, .address = address};
     return (uint32_t)profile->site_count - 1;
 }
 

@@ -11,6 +11,30 @@
 
 static struct block_info *buckets[BUCKETS];
 
+/* Blocks by number: a number below 2^31 is stored by one instruction, a pointer takes two. */
+static struct block_info **numbered;
+static uint32_t numbered_count = 1, numbered_capacity;
+
+static void number_block(struct block_info *info)
+{
+    if (numbered_count >= numbered_capacity) {
+        uint32_t capacity = numbered_capacity ? 2 * numbered_capacity : 8192;
+        struct block_info **larger = platform_allocate(capacity * sizeof *larger);
+        for (uint32_t i = 0; i < numbered_capacity; i++)
+            larger[i] = numbered[i];
+        platform_release(numbered, numbered_capacity * sizeof *larger);
+        numbered = larger;
+        numbered_capacity = capacity;
+    }
+    info->number = numbered_count;
+    numbered[numbered_count++] = info;
+}
+
+struct block_info *block_executing(void)
+{
+    return hot.block ? numbered[hot.block] : NULL;
+}
+
 static struct block_info **bucket_of(Addr address)
 {
     return &buckets[(address * TREE_MIX) >> 48];
@@ -27,6 +51,7 @@ struct block_info *block_info_at(Addr address)
     info->address = address;
     info->next = *bucket;
     *bucket = info;
+    number_block(info);
     return info;
 }
 
@@ -41,12 +66,10 @@ void platform_function_found(uint64_t start, uint64_t end)
 
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (struct block_info *info = buckets[i]; info; info = info->next)
-            if (info->address >= start && info->address < end) {
-                info->came_from = NULL;
-                translated |= info->instructions != 0;
-            }
+            translated |= info->address >= start && info->address < end && info->instructions;
     if (!translated)
         return;
+    tree_cache_clear(&core.tree);
     stale_start = stale_end && stale_start < start ? stale_start : start;
     stale_end = stale_end > end ? stale_end : end;
 }
@@ -71,7 +94,7 @@ uint32_t block_instructions_before(const struct block_info *info, Addr address)
 
 void block_take_back(struct thread *thread, uint32_t done)
 {
-    const struct block_info *info = (const struct block_info *)thread->hot->block;
+    const struct block_info *info = block_executing();
     uint32_t first = done, end = done + 1;
     uint64_t address = info->address;
 

@@ -17,11 +17,10 @@ struct block_info {
     struct code_function *function; /* NULL: a PLT or anonymous code */
     struct code_module *module;
     struct block_info *next;        /* in its hash bucket */
-    /* The last change of context at this block's start, to be repeated without thinking. */
-    struct context *came_from, *went_to;
-    uint32_t plane;                 /* for which that holds */
+    uint32_t number;                /* what hot.block says while it executes */
+    uint32_t site;                  /* of the call at its end, if there is one to a known target */
+    uint64_t target;
     uint32_t instructions;
-    uint32_t dividing;              /* first instruction that may divide by zero, or UINT32_MAX */
     uint8_t *lengths;               /* of the instructions, in bytes */
     uint8_t *marks;                 /* enum instruction_mark, of each */
     uint32_t capacity;              /* of those two */
@@ -53,6 +52,8 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
 
 /* blocks.c */
 struct block_info *block_info_at(Addr address);
+/* The block that is executing; NULL before the first. */
+struct block_info *block_executing(void);
 /* The block that was executing did not get beyond its first `done` instructions: takes back what
  * was counted for others. */
 void block_take_back(struct thread *thread, uint32_t done);
@@ -63,7 +64,7 @@ uint32_t block_instructions_before(const struct block_info *info, Addr address);
 
 /* slow.c: called from inline code */
 VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp);
-VG_REGPARM(2) void slow_call(UWord site, UWord target);
+VG_REGPARM(0) void slow_call(void);
 VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(0) void slow_grow(void);

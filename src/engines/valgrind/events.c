@@ -105,10 +105,17 @@ static void enter_thread(ThreadId tid)
     core_resume(&core, running);
 }
 
+/* A handler is about to run its first instruction. */
+static Bool handler_begins;
+
 static void on_start_client_code(ThreadId tid, ULong blocks)
 {
     (void)blocks;
     enter_thread(tid);
+    if (handler_begins)
+        core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
+    handler_begins = False;
+    core_keep_room(&core, running);
     if (options.checkpoint && hot.instructions >= next_checkpoint) {
         output_write(RAW_CHECKPOINT, 0);
         next_checkpoint = hot.instructions + options.checkpoint;
@@ -142,21 +149,15 @@ static Bool is_fault_signal(Int number)
            number == VKI_SIGILL || number == VKI_SIGTRAP;
 }
 
-/* A fault in the middle of a block: what comes after it has not run. The program counter is exact
- * at memory accesses; at a division it may be stale, so the block knows where it divides. */
-static void take_back_after_fault(ThreadId tid, Int number)
+/* A fault in the middle of a block: what comes after it has not run. */
+static void take_back_after_fault(ThreadId tid)
 {
-    const struct block_info *info = (const struct block_info *)hot.block;
+    const struct block_info *info = block_executing();
     Addr pc = VG_(get_IP)(tid);
 
-    if (!info)
+    if (!info || pc < info->address)
         return;
-    uint32_t done = block_instructions_before(info, pc);
-    if (number == VKI_SIGFPE && info->dividing != UINT32_MAX)
-        done = info->dividing;
-    else if (pc < info->address)
-        return;
-    block_take_back(running, done);
+    block_take_back(running, block_instructions_before(info, pc));
     hot.block = 0;
 }
 
@@ -164,8 +165,9 @@ static void on_signal(ThreadId tid, Int number, Bool alternate)
 {
     enter_thread(tid);
     if (is_fault_signal(number))
-        take_back_after_fault(tid, number);
+        take_back_after_fault(tid);
     core_signal_in(&core, running, number, VG_(get_SP)(tid), alternate);
+    handler_begins = True;
 }
 
 static void on_signal_return(ThreadId tid, Int number)

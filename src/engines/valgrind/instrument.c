@@ -3,8 +3,7 @@
  *
  * What a block does, in order, all inline unless a guard fails:
  *
- *   start   of a function: current->code == this function?     else slow_mismatch
- *           remember the block, for faults in its middle
+ *   start   remember the block, for faults in its middle
  *           count its instructions: current->self_instructions += n, or at line detail the
  *           counter of (current, block), found in a direct-mapped cache     else slow_count
  *   end     call      child from a slot of current             else slow_call
@@ -16,9 +15,9 @@
  *           jump, indirect: into this function, sp where the frame is       else slow_jump
  *           PLT stub  as an indirect call, whose entry was pushed by the call into the stub
  *
- * Blocks in the middle of a function need no test at their start, because whoever goes there from
- * another function sees to it: jumps at their source, returns by their entry. A function's first
- * block has the test, because signal handlers and threads begin there.
+ * A block's start needs no test whether it is in its function's context, because whoever comes from
+ * another function sees to it: jumps at their source, returns by their entry, signal handlers and
+ * threads where they begin (events.c). Only anonymous code has the test, at each block.
  *
  * The running thread's `hot` is reached through a word of Valgrind's shadow registers, which is
  * one load; as a constant, its address would be put together anew for each access.
@@ -223,6 +222,7 @@ static struct segment *segment_begin(struct plan *plan, const struct block_info 
     return segment;
 }
 
+/* May it fault? VEX keeps the program counter exact for memory accesses only. */
 static Bool divides(const IRStmt *statement)
 {
     if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.data->tag != Iex_Binop)
@@ -240,11 +240,8 @@ static void make_plan(struct plan *plan, struct block_info *info, const IRSB *bl
 
     plan->segment_count = 0;
     info->instructions = 0;
-    info->dividing = UINT32_MAX;
     for (Int i = 0; i < block->stmts_used; i++) {
         const IRStmt *statement = block->stmts[i];
-        if (divides(statement) && info->dividing == UINT32_MAX)
-            info->dividing = info->instructions - 1;
         if (statement->tag != Ist_IMark)
             continue;
         Addr address = statement->Ist.IMark.addr;
@@ -306,20 +303,23 @@ static IRExpr *stack_pointer(const VexGuestLayout *layout)
     return assign(Ity_I64, IRExpr_Get(layout->offset_SP, Ity_I64));
 }
 
-static void emit_function_check(struct block_info *info, const VexGuestLayout *layout)
+/* Anonymous code has no boundaries to compare a jump's target with. */
+static void emit_anonymous_check(struct block_info *info, const VexGuestLayout *layout)
 {
     IRExpr *code = load_field(load_hot(HOT(current)), offsetof(struct context, code));
-    IRExpr *guard;
+    IRExpr *flags = load_field(code, offsetof(struct code_function, flags));
+    IRExpr *anonymous = op(Iop_And64, flags, word(CODE_FUNCTION_ANONYMOUS));
 
-    if (info->function) {
-        guard = op(Iop_CmpNE64, code, address_of(info->function));
-    } else {
-        IRExpr *flags = load_field(code, offsetof(struct code_function, flags));
-        IRExpr *anonymous = op(Iop_And64, flags, word(CODE_FUNCTION_ANONYMOUS));
-        guard = op(Iop_CmpEQ64, anonymous, word(0));
-    }
-    call_if(guard, 2, "slow_mismatch", slow_mismatch,
+    call_if(op(Iop_CmpEQ64, anonymous, word(0)), 2, "slow_mismatch", slow_mismatch,
             mkIRExprVec_2(address_of(info), stack_pointer(layout)));
+}
+
+/* memory[base + offset] += value. The address is given twice, so that both fold into operands. */
+static void add_to_field(IRExpr *base, UInt offset, IRExpr *value)
+{
+    IRExpr *sum = op(Iop_Add64, load_field(base, offset), value);
+
+    store(op(Iop_Add64, base, word(offset)), sum);
 }
 
 /* Adds `times` (a word: the constant 1, or a condition widened) to what `segment` has run. */
@@ -329,14 +329,10 @@ static void emit_count(const struct block_info *info, const struct segment *segm
     IRExpr *count = times->tag == Iex_Const ? word(segment->instructions)
                                             : op(Iop_Mul64, times, word(segment->instructions));
 
-    if (engine_counts_instructions()) {
-        IRExpr *place = hot_place(HOT(instructions));
-        store(place, op(Iop_Add64, load(place), count));
-    }
+    if (engine_counts_instructions())
+        add_to_field(hot_base, HOT(instructions), count);
     if (!core.options.line_detail) {
-        IRExpr *place =
-            op(Iop_Add64, current, word(offsetof(struct context, self_instructions)));
-        store(place, op(Iop_Add64, load(place), count));
+        add_to_field(current, offsetof(struct context, self_instructions), count);
         return;
     }
     UInt block = core_block(&core, segment->address, info->module, segment->instructions,
@@ -344,14 +340,17 @@ static void emit_count(const struct block_info *info, const struct segment *segm
     IRExpr *key = op(Iop_Add64, load_field(current, offsetof(struct context, key)), word(block));
     IRExpr *entry = cache_entry(core.counts.cache, COUNTS_CACHE_BITS, key);
     call_if(op(Iop_CmpNE64, load(entry), key), 1, "slow_count", slow_count, mkIRExprVec_1(key));
-    IRExpr *place = op(Iop_Add64, entry, word(offsetof(struct count, count)));
-    store(place, op(Iop_Add64, load(place), times));
+    add_to_field(entry, offsetof(struct count, count), times);
 }
 
-/* Is there no room for another entry? As a word, 0 or 1. */
-static IRExpr *stack_is_full(void)
+/* Adds to a reason to call a slow path, a word: that there is no room for another entry. There is
+ * always room, see core_keep_room, unless recursion is folded. */
+static IRExpr *or_stack_is_full(IRExpr *reason)
 {
-    return widen(op(Iop_CmpEQ64, load_hot(HOT(top)), load_hot(HOT(limit))));
+    if (!core.options.max_contexts)
+        return reason;
+    return op(Iop_Or64, reason,
+              widen(op(Iop_CmpEQ64, load_hot(HOT(top)), load_hot(HOT(limit)))));
 }
 
 /* Pushes an entry for the return to `return_address`; there is room, and current is the caller. */
@@ -367,16 +366,14 @@ static void emit_push(Addr return_address, IRExpr *sp_after_return, IRExpr *curr
 
 static void enter_child(IRExpr *child)
 {
-    IRExpr *calls = op(Iop_Add64, child, word(offsetof(struct context, calls)));
-
-    store(calls, op(Iop_Add64, load(calls), word(1)));
+    add_to_field(child, offsetof(struct context, calls), word(1));
     store_hot(HOT(current), child);
 }
 
 /* The entry of the tree's cache for (current, site, target), right in any case once `slow` has
- * been called if it was not. `also` is another reason to call it, a word, or NULL. */
-static IRExpr *emit_lookup(IRExpr *current, IRExpr *site, IRExpr *target, IRExpr *also,
-                           const HChar *name, void *slow)
+ * been called if it was not. */
+static IRExpr *emit_lookup(IRExpr *current, IRExpr *site, IRExpr *target, const HChar *name,
+                           void *slow)
 {
     IRExpr *key = op(Iop_Add64, load_field(current, offsetof(struct context, key)), site);
     IRExpr *entry =
@@ -386,20 +383,20 @@ static IRExpr *emit_lookup(IRExpr *current, IRExpr *site, IRExpr *target, IRExpr
         op(Iop_Xor64, load_field(child, offsetof(struct context, entry)), target);
     IRExpr *differs = op(Iop_Or64, op(Iop_Xor64, load(entry), key), other_target);
 
-    if (also)
-        differs = op(Iop_Or64, differs, also);
-    call_if(op(Iop_CmpNE64, differs, word(0)), 3, name, slow, mkIRExprVec_3(entry, site, target));
+    call_if(op(Iop_CmpNE64, or_stack_is_full(differs), word(0)), 3, name, slow, mkIRExprVec_3(entry, site, target));
     return entry;
 }
 
-static void emit_direct_call(UInt site, Addr target, Addr return_address, IRExpr *sp)
+static void emit_direct_call(struct block_info *info, UInt site, Addr target, Addr return_address, IRExpr *sp)
 {
     IRExpr *current = load_hot(HOT(current));
     UInt slot = offsetof(struct context, slots) + site % CONTEXT_SLOTS * sizeof(struct context_slot);
     IRExpr *other = op(Iop_Xor64, load_field(current, slot), word(site));
-    IRExpr *miss = op(Iop_CmpNE64, op(Iop_Or64, other, stack_is_full()), word(0));
+    IRExpr *miss = op(Iop_CmpNE64, or_stack_is_full(other), word(0));
 
-    call_if(miss, 2, "slow_call", slow_call, mkIRExprVec_2(word(site), word(target)));
+    info->site = site;
+    info->target = target;
+    call_if(miss, 0, "slow_call", slow_call, mkIRExprVec_0());
     emit_push(return_address, sp, current);
     enter_child(load_field(current, slot + offsetof(struct context_slot, child)));
 }
@@ -407,8 +404,8 @@ static void emit_direct_call(UInt site, Addr target, Addr return_address, IRExpr
 static void emit_indirect_call(UInt site, IRExpr *target, Addr return_address, IRExpr *sp)
 {
     IRExpr *current = load_hot(HOT(current));
-    IRExpr *entry = emit_lookup(current, word(site), target, stack_is_full(),
-                                "slow_call_indirect", slow_call_indirect);
+    IRExpr *entry =
+        emit_lookup(current, word(site), target, "slow_call_indirect", slow_call_indirect);
 
     emit_push(return_address, sp, current);
     enter_child(load_field(entry, offsetof(struct tree_cache_entry, child)));
@@ -417,7 +414,9 @@ static void emit_indirect_call(UInt site, IRExpr *target, Addr return_address, I
 /* A call into a PLT: whom it enters is known at the stub's end. */
 static void emit_stub_call(UInt site, Addr return_address, IRExpr *sp)
 {
-    call_if(op(Iop_CmpNE64, stack_is_full(), word(0)), 0, "slow_grow", slow_grow, mkIRExprVec_0());
+    if (core.options.max_contexts)
+        call_if(op(Iop_CmpNE64, or_stack_is_full(word(0)), word(0)), 0, "slow_grow", slow_grow,
+                mkIRExprVec_0());
     emit_push(return_address, sp, load_hot(HOT(current)));
     store_hot(HOT(pending_site), word(site));
 }
@@ -440,7 +439,7 @@ static void emit_call(const IRSB *block, const struct plan *plan, struct block_i
     if (code_map_find(&core.code, target).plt)
         emit_stub_call(site, return_address, sp);
     else
-        emit_direct_call(site, target, return_address, sp);
+        emit_direct_call(info, site, target, return_address, sp);
 }
 
 static void emit_stub_jump(const IRSB *block)
@@ -448,8 +447,7 @@ static void emit_stub_jump(const IRSB *block)
     IRExpr *site = load_hot(HOT(pending_site));
 
     store_hot(HOT(pending_site), word(0));
-    IRExpr *entry = emit_lookup(load_hot(HOT(current)), site, block->next, NULL, "slow_stub",
-                                slow_stub);
+    IRExpr *entry = emit_lookup(load_hot(HOT(current)), site, block->next, "slow_stub", slow_stub);
     enter_child(load_field(entry, offsetof(struct tree_cache_entry, child)));
 }
 
@@ -468,23 +466,41 @@ static void emit_return(const IRSB *block, const VexGuestLayout *layout)
     store_hot(HOT(top), newest);
 }
 
-static void emit_indirect_jump(const IRSB *block, const struct block_info *info,
-                               const VexGuestLayout *layout)
+/* Does the block itself move the stack pointer, other than by what `ret` and `pop` do? Only then
+ * can a jump inside its function change the frame: a longjmp leaves the function that made it. */
+static Bool sets_stack_pointer(const IRSB *block, const VexGuestLayout *layout)
 {
-    IRExpr *sp = stack_pointer(layout);
+    for (Int i = 0; i < block->stmts_used; i++)
+        if (block->stmts[i]->tag == Ist_Put &&
+            block->stmts[i]->Ist.Put.offset == layout->offset_SP)
+            return True;
+    return False;
+}
+
+/* The stack pointer is above the frame, or suspiciously far below its beginning. */
+static IRExpr *frame_is_left(IRExpr *sp)
+{
     IRExpr *newest = op(Iop_Sub64, load_hot(HOT(top)), word(STACK_ENTRY_BYTES));
     IRExpr *bottom = load_field(newest, offsetof(struct stack_entry, stack_pointer));
     IRExpr *depth = op(Iop_Sub64, op(Iop_Sub64, bottom, word(8)), sp);
-    IRExpr *leaves = widen(op(Iop_CmpLT64U, load_hot(HOT(reach)), depth));
 
-    if (info->function) {
-        Addr start = info->function->start + info->module->bias;
-        ULong size_bytes = info->function->end - info->function->start;
+    return op(Iop_CmpLT64U, load_hot(HOT(reach)), depth);
+}
+
+static void emit_indirect_jump(const IRSB *block, const struct code_place *place,
+                               const struct block_info *info, const VexGuestLayout *layout)
+{
+    IRExpr *sp = stack_pointer(layout);
+    uint64_t start = place->start, end = place->end;
+    IRExpr *leaves = IRExpr_Const(IRConst_U1(True));
+
+    if (end || platform_find_mapping(info->address, &start, &end)) {
         IRExpr *inside = op(Iop_Sub64, block->next, word(start));
-        leaves = op(Iop_Or64, leaves, widen(op(Iop_CmpLE64U, word(size_bytes), inside)));
+        leaves = op(Iop_CmpLE64U, word(end - start), inside);
     }
-    call_if(op(Iop_CmpNE64, leaves, word(0)), 2, "slow_jump", slow_jump,
-            mkIRExprVec_2(block->next, sp));
+    if (sets_stack_pointer(block, layout))
+        leaves = op(Iop_CmpNE64, op(Iop_Or64, widen(leaves), widen(frame_is_left(sp))), word(0));
+    call_if(leaves, 2, "slow_jump", slow_jump, mkIRExprVec_2(block->next, sp));
 }
 
 /* A direct jump, or a fall-through, from `info` to `target`; taken if `guard` holds. */
@@ -513,13 +529,10 @@ static void emit_budget_check(IRExpr *before, UInt done)
 static void emit_start(struct block_info *info, const struct code_place *place,
                        const VexGuestLayout *layout)
 {
-    Bool starts_function = place->function &&
-                           info->address - place->module->bias == place->function->start;
-
     hot_base = assign(Ity_I64, IRExpr_Get(layout->total_sizeB, Ity_I64));
-    if (starts_function || (!place->plt && !place->function))
-        emit_function_check(info, layout);
-    store_hot(HOT(block), address_of(info));
+    if (!place->plt && !place->function)
+        emit_anonymous_check(info, layout);
+    store_hot(HOT(block), word(info->number));
 }
 
 /* Counts a repeating instruction where it is left for another address. */
@@ -537,11 +550,16 @@ static void emit_body(struct block_info *info, const struct code_place *place,
 {
     UInt next_segment = 0, done = 0;
     const struct segment *segment = NULL;
+    Addr instruction = 0;
     IRExpr *before = options.budget ? load_hot(HOT(instructions)) : NULL;
 
     for (; at < block->stmts_used; at++) {
         IRStmt *statement = block->stmts[at];
         if (statement->tag == Ist_IMark) {
+            /* Left for the next instruction: one that repeated itself is done. */
+            if (segment && segment->repeats)
+                emit_count(info, segment, word(1));
+            segment = segment && segment->repeats ? NULL : segment;
             add(statement);
             if (next_segment < plan->segment_count &&
                 plan->segments[next_segment].address == statement->Ist.IMark.addr) {
@@ -551,9 +569,12 @@ static void emit_body(struct block_info *info, const struct code_place *place,
             }
             if (options.budget)
                 emit_budget_check(before, done);
+            instruction = statement->Ist.IMark.addr;
             done += is_request(statement->Ist.IMark.addr, statement->Ist.IMark.len) ? 5 : 1;
             continue;
         }
+        if (divides(statement))
+            add(IRStmt_Put(layout->offset_IP, word(instruction)));
         if (statement->tag == Ist_Exit && segment && segment->repeats)
             emit_count_at_exit(info, segment, statement);
         if (statement->tag == Ist_Exit && statement->Ist.Exit.jk == Ijk_Boring && !place->plt)
@@ -563,6 +584,22 @@ static void emit_body(struct block_info *info, const struct code_place *place,
     }
     if (segment && segment->repeats && !next_is(block, segment->address))
         emit_count(info, segment, word(1));
+}
+
+/* A block that runs on into another function ends there. */
+static void cut_at_function_end(IRSB *block, const struct code_place *place)
+{
+    if (place->plt || !place->end)
+        return;
+    for (Int i = 0; i < block->stmts_used; i++) {
+        const IRStmt *statement = block->stmts[i];
+        if (statement->tag != Ist_IMark || statement->Ist.IMark.addr < place->end)
+            continue;
+        block->stmts_used = i;
+        block->next = word(statement->Ist.IMark.addr);
+        block->jumpkind = Ijk_Boring;
+        return;
+    }
 }
 
 static void emit_end(struct block_info *info, const struct code_place *place,
@@ -582,7 +619,7 @@ static void emit_end(struct block_info *info, const struct code_place *place,
         else if (block->next->tag != Iex_Const && place->plt)
             emit_stub_jump(block);
         else if (block->next->tag != Iex_Const)
-            emit_indirect_jump(block, info, layout);
+            emit_indirect_jump(block, place, info, layout);
         break;
     default:
         break;
@@ -603,7 +640,7 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
     (void)host;
     info->function = place.function;
     info->module = place.module;
-    info->came_from = NULL;
+    cut_at_function_end(block, &place);
     make_plan(&plan, info, block);
     out = deepCopyIRSBExceptStmts(block);
     for (; at < block->stmts_used && block->stmts[at]->tag != Ist_IMark; at++)

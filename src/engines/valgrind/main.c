@@ -11,9 +11,10 @@
  *   end, exec, checkpoint               raw file written                           output.c
  *
  * What it gets wrong, or cannot do: Valgrind runs one thread at a time; presents a CPU of its own
- * (AVX2 at most); does not run set-uid programs or 32-bit ones here. A fault raised by a division
- * is placed at the first division of its block. An asynchronous SIGSEGV or the like, sent by
- * another process in the one moment that a block has jumped to itself, is taken for a fault.
+ * (AVX2 at most); does not run set-uid programs or 32-bit ones here. A handler of a fault finds the
+ * program counter and the stack pointer exact, but other registers may be older by a few
+ * instructions. An asynchronous SIGSEGV or the like, sent by another process in the one moment that
+ * a block has jumped to itself, is taken for a fault.
  */
 #include "engine.h"
 

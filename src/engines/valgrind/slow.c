@@ -7,27 +7,33 @@
  */
 #include "engine.h"
 
+#include "pub_tool_machine.h"
+#include "pub_tool_threadstate.h"
+
+/* The change of context that a jump from the current one to this block makes is remembered in the
+ * tree's cache, under numbers that no site has. */
+#define JUMP_TO(info) (0x80000000u | (info)->number)
+
 VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
 {
     struct context *current = hot.current;
+    uint64_t key = current->key + JUMP_TO(info);
+    struct tree_cache_entry *entry = tree_cache_slot(&core.tree, key);
 
-    if (current == info->came_from && info->plane == core.plane && !hot.pending_site &&
+    if (entry->key == key && !hot.pending_site &&
         hot.top[-1].stack_pointer - 8 - sp <= hot.reach) {
-        hot.current = info->went_to;
-        info->went_to->calls++;
+        hot.current = entry->child;
+        entry->child->calls += entry->child != current;
         return;
     }
     struct stack_entry *top = hot.top;
     struct stack *stack = running->stack;
     Bool pending = hot.pending_site != 0;
     core_mismatch(&core, running, info->address, sp);
+    core_keep_room(&core, running);
     /* Only a change of context alone can be repeated: no entry, no stack changed. */
-    if (!pending && hot.top == top && running->stack == stack && hot.current != current &&
-        !(current->code->flags & CODE_FUNCTION_MARKER)) {
-        info->came_from = current;
-        info->went_to = hot.current;
-        info->plane = core.plane;
-    }
+    if (!pending && hot.top == top && running->stack == stack)
+        *entry = (struct tree_cache_entry){.key = key, .child = hot.current};
 }
 
 /* The inline code will go on with entry->child, and count a call for it. Where there is no child
@@ -41,20 +47,24 @@ static void stay(struct tree_cache_entry *entry)
 
 static void make_room(void)
 {
+    core_keep_room(&core, running);
     if (hot.top == hot.limit)
         core_grow_stack(&core, running);
 }
 
 /* Sites that share a slot find their children in the tree's cache before the tree is searched. */
-VG_REGPARM(2) void slow_call(UWord site, UWord target)
+VG_REGPARM(0) void slow_call(void)
 {
+    const struct block_info *info = block_executing();
+    uint32_t site = info->site;
+    uint64_t target = info->target;
     uint64_t key = hot.current->key + site;
     struct tree_cache_entry *entry = tree_cache_slot(&core.tree, key + target);
 
-    make_room();
     if (entry->key != key || entry->child->entry != target)
         *entry = (struct tree_cache_entry){
             .key = key, .child = core_callee(&core, running, site, target)};
+    make_room();
     hot.current->slots[site % CONTEXT_SLOTS] =
         (struct context_slot){.site = site, .child = entry->child};
 }
@@ -66,6 +76,7 @@ VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site
         return;
     struct context *child = core_callee(&core, running, site, target);
 
+    core_keep_room(&core, running);
     if (child)
         *entry = (struct tree_cache_entry){.key = hot.current->key + site, .child = child};
     else
@@ -76,10 +87,12 @@ VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site
  * was a jump. While the target is the lazy resolver's own stub, the call is still pending. */
 VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target)
 {
-    if (site)
+    if (site) {
         slow_call_indirect(entry, site, target);
-    else
-        stay(entry);
+        return;
+    }
+    slow_mismatch(block_info_at(target), VG_(get_SP)(VG_(get_running_tid)()));
+    stay(entry);
 }
 
 VG_REGPARM(0) void slow_grow(void)
@@ -91,6 +104,7 @@ VG_REGPARM(2) void slow_return(UWord target, UWord sp)
 {
     core_return(&core, running, target, sp);
     core_mismatch(&core, running, target, sp);
+    core_keep_room(&core, running);
     core_push(&core, running, 0, 0);
 }
 

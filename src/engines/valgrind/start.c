@@ -81,6 +81,8 @@ static void add_options(struct arguments *arguments, const struct record_options
     add(arguments, "-q");
     /* Chasing lets VEX count an instruction it then does not run. */
     add(arguments, "--vex-guest-chase=no");
+    /* Unrolled, an instruction that repeats itself would be counted for each turn. */
+    add(arguments, "--vex-iropt-unroll-thresh=0");
     add(arguments, "--vgdb=no");
     add(arguments, "--fair-sched=try");
     add(arguments, "--max-threads=4096");

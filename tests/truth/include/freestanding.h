@@ -17,8 +17,7 @@ typedef unsigned long word;
 #define LOAD_ARGUMENTS ""
 #endif
 __asm__(".globl _start\n.type _start, @function\n"
-        "_start: xor %ebp, %ebp\n" LOAD_ARGUMENTS
-        "    call main\n"
+        "_start: xor %ebp, %ebp\n" LOAD_ARGUMENTS "    call main\n"
         "    mov %eax, %edi\n"
         "    mov $231, %eax\n"
         "    syscall\n"
@@ -38,29 +37,30 @@ __attribute__((always_inline)) static inline word system_call(word number, word 
     return result;
 }
 
-#define SYS_read            0
-#define SYS_write           1
-#define SYS_mmap            9
-#define SYS_munmap          11
-#define SYS_rt_sigaction    13
-#define SYS_rt_sigprocmask  14
-#define SYS_rt_sigreturn    15
-#define SYS_pipe            22
-#define SYS_getpid          39
-#define SYS_fork            57
-#define SYS_vfork           58
-#define SYS_execve          59
-#define SYS_exit            60
-#define SYS_wait4           61
-#define SYS_kill            62
-#define SYS_sigaltstack     131
-#define SYS_exit_group      231
+#define SYS_read           0
+#define SYS_write          1
+#define SYS_mmap           9
+#define SYS_munmap         11
+#define SYS_rt_sigaction   13
+#define SYS_rt_sigprocmask 14
+#define SYS_rt_sigreturn   15
+#define SYS_pipe           22
+#define SYS_getpid         39
+#define SYS_fork           57
+#define SYS_vfork          58
+#define SYS_execve         59
+#define SYS_exit           60
+#define SYS_wait4          61
+#define SYS_kill           62
+#define SYS_sigaltstack    131
+#define SYS_exit_group     231
 
-#define CALL0(number)             system_call(number, 0, 0, 0, 0, 0, 0)
-#define CALL1(number, a)          system_call(number, (word)(a), 0, 0, 0, 0, 0)
-#define CALL2(number, a, b)       system_call(number, (word)(a), (word)(b), 0, 0, 0, 0)
-#define CALL3(number, a, b, c)    system_call(number, (word)(a), (word)(b), (word)(c), 0, 0, 0)
-#define CALL4(number, a, b, c, d) system_call(number, (word)(a), (word)(b), (word)(c), (word)(d), 0, 0)
+#define CALL0(number)          system_call(number, 0, 0, 0, 0, 0, 0)
+#define CALL1(number, a)       system_call(number, (word)(a), 0, 0, 0, 0, 0)
+#define CALL2(number, a, b)    system_call(number, (word)(a), (word)(b), 0, 0, 0, 0)
+#define CALL3(number, a, b, c) system_call(number, (word)(a), (word)(b), (word)(c), 0, 0, 0)
+#define CALL4(number, a, b, c, d)                                                                  \
+    system_call(number, (word)(a), (word)(b), (word)(c), (word)(d), 0, 0)
 
 /* A call to say(text) shows on standard output that the program came this far. */
 #define say(text) ((void)CALL3(SYS_write, 1, text, sizeof(text) - 1))
@@ -70,7 +70,7 @@ static volatile word sink;
 /* ---- memory ---- */
 #define MEMORY_READ_WRITE         3
 #define MEMORY_READ_WRITE_EXECUTE 7
-#define map_memory(size, protection)                                                                \
+#define map_memory(size, protection)                                                               \
     ((void *)system_call(SYS_mmap, 0, size, protection, 0x22 /* private, anonymous */, (word)-1, 0))
 
 /* ---- signals ---- */

@@ -7,8 +7,8 @@
  *     _start 5
  *     _start;main *
  *     _start;main;arriving 6
- *     _start;main;arriving;(signal 8);handler *
- *     _start;main;arriving;(signal 8);__restore_rt 2
+ *     _start;main;arriving;(signal 11);handler *
+ *     _start;main;arriving;(signal 11);__restore_rt 2
  *     _start;main;leaving 5
  *     _start;main;leaving;(signal 11);handler *
  *     _start;main;leaving;(signal 11);__restore_rt 2
@@ -29,7 +29,7 @@ void leaving(void);
 void leaf(void);
 __asm__(".type arriving, @function\n"
         "arriving: xor %ecx, %ecx\n"
-        "    div %ecx\n" /* faults before the frame is there, and is stepped over */
+        "    mov %ecx, (%rcx)\n" /* faults before the frame is there, and is stepped over */
         "    push %rbp\n"
         "    mov %rsp, %rbp\n"
         "    nop\n"
@@ -51,7 +51,6 @@ __asm__(".type arriving, @function\n"
 
 int main(void)
 {
-    handle_signal(SIGFPE_NUMBER, handler, 0);
     handle_signal(SIGSEGV_NUMBER, handler, 0);
     arriving();
     leaving();

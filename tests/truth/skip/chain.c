@@ -41,7 +41,8 @@
 void own(void);
 void library_leaf(void);
 __asm__(".type own, @function\nown: nop\nret\n.size own, . - own\n"
-        ".type library_leaf, @function\nlibrary_leaf: nop\nret\n.size library_leaf, . - library_leaf\n");
+        ".type library_leaf, @function\nlibrary_leaf: nop\nret\n.size library_leaf, . - "
+        "library_leaf\n");
 
 NOINLINE void callback(void)
 {

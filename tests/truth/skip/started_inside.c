@@ -29,7 +29,7 @@
  *     leaf 2
  */
 #include "freestanding.h"
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 void leaf(void);
 void callback(void);

@@ -18,7 +18,7 @@
  *     _start;main;leaf 2
  */
 #include "freestanding.h"
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 void leaf(void);
 __asm__(".type leaf, @function\nleaf: nop\nret\n.size leaf, . - leaf\n");

@@ -15,7 +15,7 @@
  *     swapcontext;leaf
  */
 #define _GNU_SOURCE
-#include "requests.h"
+#include <trueflame/trueflame.h>
 #include <ucontext.h>
 
 static volatile unsigned long sink;

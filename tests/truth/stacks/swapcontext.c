@@ -23,7 +23,7 @@
  *     body;main
  */
 #define _GNU_SOURCE
-#include "requests.h"
+#include <trueflame/trueflame.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>

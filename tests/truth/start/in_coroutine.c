@@ -13,7 +13,7 @@
  *     body;deeper;switch_stack 15
  */
 #include "freestanding.h"
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 static struct coroutine of_main, of_body;
 static char stack[4096];

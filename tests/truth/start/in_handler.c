@@ -12,7 +12,7 @@
  *     _start;main;(signal 12);switch_off *
  */
 #include "freestanding.h"
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 void leaf(void);
 __asm__(".type leaf, @function\nleaf: nop\nret\n.size leaf, . - leaf\n");

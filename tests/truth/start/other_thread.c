@@ -13,7 +13,7 @@
  *     spawn_thread;worker;recorded_part;leaf 4
  */
 #include "freestanding.h"
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 #define SYS_nanosleep 35
 

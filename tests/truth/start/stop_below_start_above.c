@@ -13,7 +13,7 @@
  *     _start;main;jumper *
  */
 #include "freestanding.h"
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 static jump_point point;
 

@@ -19,7 +19,7 @@
  *     middle;leaf
  *     __cxa_throw;leaf
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 static volatile unsigned long sink;
 #define NOINLINE __attribute__((noinline, noclone, noipa))

@@ -20,7 +20,7 @@
  *     upper;catcher
  *     _Unwind_Resume;upper
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 static volatile unsigned long sink;
 #define NOINLINE __attribute__((noinline, noclone, noipa))

@@ -16,7 +16,7 @@
  *     recurse;recurse;recurse;recurse;__cxa_begin_catch
  *     recurse;recurse;recurse;recurse;recurse;recurse
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 static volatile unsigned long sink;
 #define NOINLINE __attribute__((noinline, noclone, noipa))

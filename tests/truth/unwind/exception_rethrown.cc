@@ -19,7 +19,7 @@
  *     inner;inner
  *     outer;outer
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 
 static volatile unsigned long sink;
 #define NOINLINE __attribute__((noinline, noclone, noipa))

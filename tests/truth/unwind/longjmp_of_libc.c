@@ -16,7 +16,7 @@
  *     __longjmp;main
  *     descend;thrower
  */
-#include "requests.h"
+#include <trueflame/trueflame.h>
 #include <setjmp.h>
 
 static volatile unsigned long sink;

@@ -1,0 +1,177 @@
+/*
+ * linux_files.c: calls on files whose arguments look different on the host.
+ */
+#include "engines/riscv/image.h"
+#include "engines/riscv/linux.h"
+
+#include "common/memory.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* struct stat of the generic 64-bit ABI. */
+struct guest_stat {
+    uint64_t device, inode;
+    uint32_t mode, links, user, group;
+    uint64_t special_device, padding_1;
+    int64_t size;
+    int32_t block_bytes, padding_2;
+    int64_t blocks;
+    int64_t access_seconds, access_nanoseconds;
+    int64_t change_seconds, change_nanoseconds;
+    int64_t status_seconds, status_nanoseconds;
+    uint32_t unused[2];
+};
+
+static int64_t put_stat(struct riscv_machine *machine, uint64_t address, const struct stat *from)
+{
+    struct guest_stat to = {
+        .device = from->st_dev,
+        .inode = from->st_ino,
+        .mode = from->st_mode,
+        .links = (uint32_t)from->st_nlink,
+        .user = from->st_uid,
+        .group = from->st_gid,
+        .special_device = from->st_rdev,
+        .size = from->st_size,
+        .block_bytes = (int32_t)from->st_blksize,
+        .blocks = from->st_blocks,
+        .access_seconds = from->st_atim.tv_sec,
+        .access_nanoseconds = from->st_atim.tv_nsec,
+        .change_seconds = from->st_mtim.tv_sec,
+        .change_nanoseconds = from->st_mtim.tv_nsec,
+        .status_seconds = from->st_ctim.tv_sec,
+        .status_nanoseconds = from->st_ctim.tv_nsec,
+    };
+
+    return memory_write(&machine->memory, address, &to, sizeof to) ? 0 : -EFAULT;
+}
+
+int64_t linux_fstat(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    struct stat status;
+
+    return fstat((int)arguments[0], &status) ? -errno : put_stat(machine, arguments[1], &status);
+}
+
+/* The path as a host string that ends within guest memory; NULL if it does not. */
+static const char *guest_path(const struct riscv_machine *machine, uint64_t address)
+{
+    for (uint64_t length = 0; length < PATH_MAX; length++) {
+        if (!memory_allows(&machine->memory, address + length, 1, MEMORY_READ))
+            return NULL;
+        if (!machine->memory.zero[address + length])
+            return (const char *)machine->memory.zero + address;
+    }
+    return NULL;
+}
+
+/* The guest's own program, which on the host is another. */
+static const char *resolve_path(const struct riscv_machine *machine, const char *path)
+{
+    return strcmp(path, "/proc/self/exe") ? path : machine->image->path;
+}
+
+int64_t linux_fstatat(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    const char *path = guest_path(machine, arguments[1]);
+    struct stat status;
+
+    if (!path)
+        return -EFAULT;
+    return fstatat((int)arguments[0], resolve_path(machine, path), &status, (int)arguments[3])
+               ? -errno
+               : put_stat(machine, arguments[2], &status);
+}
+
+int64_t linux_openat(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    const char *path = guest_path(machine, arguments[1]);
+
+    if (!path)
+        return -EFAULT;
+    int file = openat((int)arguments[0], resolve_path(machine, path), (int)arguments[2],
+                      (mode_t)arguments[3]);
+    return file < 0 ? -errno : file;
+}
+
+int64_t linux_readlinkat(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    const char *path = guest_path(machine, arguments[1]);
+    char link[PATH_MAX];
+    ssize_t length;
+
+    if (!path)
+        return -EFAULT;
+    if (!strcmp(path, "/proc/self/exe")) {
+        if (!realpath(machine->image->path, link))
+            return -errno;
+        length = (ssize_t)strlen(link);
+    } else {
+        length = readlinkat((int)arguments[0], path, link, sizeof link);
+        if (length < 0)
+            return -errno;
+    }
+    size_t size_bytes = arguments[3] < (uint64_t)length ? arguments[3] : (size_t)length;
+    return memory_write(&machine->memory, arguments[2], link, size_bytes) ? (int64_t)size_bytes
+                                                                         : -EFAULT;
+}
+
+/* Does a readv or writev with the vector's guest addresses turned into the host's. */
+static int64_t with_vector(struct riscv_machine *machine, const uint64_t *arguments,
+                           ssize_t (*call)(int, const struct iovec *, int))
+{
+    struct {
+        uint64_t address, size_bytes;
+    } from;
+    uint64_t count = arguments[2];
+
+    if (count > IOV_MAX)
+        return -EINVAL;
+    struct iovec *vector = memory_allocate_zeroed(count, sizeof *vector);
+    int64_t result = 0;
+    for (uint64_t i = 0; i < count && !result; i++) {
+        if (!memory_read(&machine->memory, arguments[1] + i * sizeof from, &from, sizeof from))
+            result = -EFAULT;
+        vector[i] = (struct iovec){.iov_base = linux_pointer(machine, from.address),
+                                   .iov_len = from.size_bytes};
+    }
+    if (!result) {
+        result = call((int)arguments[0], vector, (int)count);
+        result = result < 0 ? -errno : result;
+    }
+    free(vector);
+    return result;
+}
+
+int64_t linux_readv(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    return with_vector(machine, arguments, readv);
+}
+
+int64_t linux_writev(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    return with_vector(machine, arguments, writev);
+}
+
+/* What terminals are asked; their structures are the same everywhere. */
+int64_t linux_ioctl(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    switch (arguments[1]) {
+    case TCGETS:
+    case TIOCGWINSZ:
+    case TIOCGPGRP:
+    case FIONREAD:
+        return ioctl((int)arguments[0], arguments[1], linux_pointer(machine, arguments[2])) < 0
+                   ? -errno
+                   : 0;
+    default:
+        return -ENOTTY;
+    }
+}

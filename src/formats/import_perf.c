@@ -1,0 +1,198 @@
+/*
+ * import_perf.c: the text of `perf script`.
+ *
+ *     python3  4711/4712 [001] 12345.678901:     250000 cycles:u:
+ *             55d0c0ffee10 work+0x10 (/usr/bin/app)
+ *             55d0c0ffee90 main+0x90 (/usr/bin/app)
+ *     (an empty line)
+ *
+ * The leaf comes first; what a sample counts is its period, 1 where there is none. Lines of other
+ * fields (source lines, for example) have no address and are passed over. When there are samples of
+ * several events, those of the first one count.
+ */
+#include "common/memory.h"
+#include "formats/formats.h"
+#include "profile/make.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct perf {
+    struct profile_maker maker;
+    char *event;      /* the one that counts; NULL until the first sample */
+    uint32_t *frames; /* of the sample being read, leaf first */
+    size_t frame_count, frame_capacity;
+    uint32_t root;
+    uint64_t period;
+    bool in_sample, counted;
+};
+
+static bool is_time(const char *word)
+{
+    size_t length = strlen(word), digits = strspn(word, "0123456789");
+
+    return digits && word[digits] == '.' && length > digits + 2 && word[length - 1] == ':' &&
+           strspn(word + digits + 1, "0123456789") == length - digits - 2;
+}
+
+/* "4711/4712" or "4711" with the thread in it; false when it is neither. */
+static bool take_ids(const char *word, uint32_t *process, uint32_t *thread)
+{
+    char *end;
+
+    *process = *thread = (uint32_t)strtoul(word, &end, 10);
+    if (end == word || (*end && *end != '/'))
+        return false;
+    if (*end == '/')
+        *thread = (uint32_t)strtoul(end + 1, &end, 10);
+    return *end == 0;
+}
+
+enum { MOST_WORDS = 64 };
+
+/* The command's name may have spaces, so the words are read from the time backwards. */
+static bool read_header(struct perf *perf, char *line)
+{
+    char *words[MOST_WORDS], *rest = line;
+    size_t count = 0, time = 0;
+    uint32_t process = 0, thread = 0;
+
+    for (char *word; count < MOST_WORDS && (word = strsep(&rest, " \t"));)
+        if (*word)
+            words[count++] = word;
+    while (time < count && !is_time(words[time]))
+        time++;
+    if (time == count)
+        return false;
+    size_t ids = time;
+    while (ids > 0 && !take_ids(words[ids - 1], &process, &thread))
+        ids--;
+    if (ids == 0)
+        return false;
+    char *command = memory_duplicate_string(ids > 1 ? words[0] : "");
+    for (size_t i = 1; i + 1 < ids; i++) {
+        char *longer = memory_format("%s %s", command, words[i]);
+        free(command);
+        command = longer;
+    }
+    perf->root = maker_thread(&perf->maker, process, thread, command);
+    free(command);
+
+    size_t at = time + 1;
+    perf->period = 1;
+    if (at < count && words[at][strspn(words[at], "0123456789")] == 0)
+        perf->period = strtoull(words[at++], NULL, 10);
+    const char *event = at < count ? words[at] : "";
+    if (!perf->event)
+        perf->event = memory_duplicate_string(event);
+    perf->counted = !strcmp(perf->event, event);
+    return true;
+}
+
+/* "   55d0 name+0x10 (/path)": the object is the last parenthesis, the name what is between. */
+static void read_frame(struct perf *perf, char *line)
+{
+    line += strspn(line, " \t");
+    size_t digits = strspn(line, "0123456789abcdef");
+    if (digits == 0 || !isspace((unsigned char)line[digits]))
+        return;
+    char *name = line + digits + strspn(line + digits, " \t");
+    size_t length = strlen(name);
+    char *object = "";
+    char *open = length && name[length - 1] == ')' ? strrchr(name, '(') : NULL;
+    if (open && open > name && open[-1] == ' ') {
+        name[length - 1] = 0;
+        open[-1] = 0;
+        object = open + 1;
+    }
+    char *offset = strrchr(name, '+');
+    if (offset && !strncmp(offset, "+0x", 3) &&
+        offset[3 + strspn(offset + 3, "0123456789abcdef")] == 0)
+        *offset = 0;
+    if (!strcmp(object, "inlined"))
+        object = "";
+    *array_push(perf->frames, perf->frame_count, perf->frame_capacity) =
+        maker_function(&perf->maker, *name ? name : "[unknown]", object);
+}
+
+static int end_sample(struct perf *perf, size_t number, const char *name, struct error *error)
+{
+    uint32_t context = perf->root;
+    int result = OK;
+
+    if (perf->in_sample && perf->counted) {
+        if (perf->frame_count == 0)
+            context =
+                maker_context(&perf->maker, context, maker_function(&perf->maker, "[unknown]", ""));
+        for (size_t i = perf->frame_count; i-- > 0;)
+            context = maker_context(&perf->maker, context, perf->frames[i]);
+        if (maker_add(&perf->maker, context, perf->period, 0))
+            result = error_set(error, "%s: line %zu: the periods exceed 64 bits", name, number);
+    }
+    perf->in_sample = false;
+    perf->frame_count = 0;
+    return result;
+}
+
+static int read_line(struct perf *perf, char *line, size_t number, const char *name,
+                     struct error *error)
+{
+    size_t length = strlen(line);
+
+    if (length && line[length - 1] == '\r')
+        line[--length] = 0;
+    if (line[strspn(line, " \t")] == 0)
+        return end_sample(perf, number, name, error);
+    if (*line == '#')
+        return OK;
+    if (perf->in_sample && isspace((unsigned char)*line)) {
+        read_frame(perf, line);
+        return OK;
+    }
+    if (end_sample(perf, number, name, error))
+        return ERROR;
+    if (!read_header(perf, line))
+        return error_set(error, "%s: line %zu: not the output of perf script", name, number);
+    perf->in_sample = true;
+    return OK;
+}
+
+static int perf_read(const struct file_bytes *input, const char *name, struct profile **profile,
+                     struct error *error)
+{
+    struct perf perf = {0};
+    char *at = (char *)input->bytes;
+    size_t number = 0;
+    int result = OK;
+
+    *profile = NULL;
+    if (memchr(input->bytes, 0, input->size_bytes))
+        return error_set(error, "%s: not text; give the output of perf script", name);
+    maker_start(&perf.maker, "import:perf");
+    for (char *line; result == OK && (line = strsep(&at, "\n"));)
+        result = read_line(&perf, line, ++number, name, error);
+    if (result == OK)
+        result = end_sample(&perf, number, name, error);
+    if (result == OK && !perf.event)
+        result = error_set(error, "%s: has no samples", name);
+    if (result == OK) {
+        char *command = memory_format("perf: %s", perf.event);
+        size_t length = strlen(command);
+        if (command[length - 1] == ':')
+            command[length - 1] = 0;
+        perf.maker.profile->meta.command = profile_intern(perf.maker.profile, command);
+        free(command);
+        *profile = maker_finish(&perf.maker);
+    }
+    maker_discard(&perf.maker);
+    free(perf.event);
+    free(perf.frames);
+    return result;
+}
+
+const struct import_format import_perf = {
+    .name = "perf",
+    .summary = "the text of perf script",
+    .read = perf_read,
+};

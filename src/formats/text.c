@@ -1,0 +1,73 @@
+#include "formats/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *text_grouped(char grouped[GROUPED_BYTES], uint64_t value)
+{
+    char digits[24], *at = grouped;
+    int count = snprintf(digits, sizeof digits, "%" PRIu64, value);
+
+    for (int i = 0; i < count; i++) {
+        *at++ = digits[i];
+        if (i + 1 < count && (count - 1 - i) % 3 == 0)
+            *at++ = ',';
+    }
+    *at = 0;
+    return grouped;
+}
+
+const char *text_grouped_signed(char grouped[GROUPED_BYTES], int64_t value, bool plus)
+{
+    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    grouped[0] = value < 0 ? '-' : '+';
+    text_grouped(grouped + (value < 0 || (plus && value > 0)), size);
+    return grouped;
+}
+
+double text_percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Bytes are taken for columns, but a multi-byte character is never cut. */
+void text_write_shortened(FILE *stream, const char *name, size_t width)
+{
+    size_t length = strlen(name);
+
+    if (width < 8 || length <= width) {
+        fputs(name, stream);
+        return;
+    }
+    size_t head = (width - 3) / 2, tail = length - (width - 3 - head);
+    while (head && ((unsigned char)name[head] & 0xc0) == 0x80)
+        head--;
+    while (tail < length && ((unsigned char)name[tail] & 0xc0) == 0x80)
+        tail++;
+    fwrite(name, 1, head, stream);
+    fputs("...", stream);
+    fputs(name + tail, stream);
+}
+
+const char *text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *text_heat(double percent, bool on)
+{
+    return !on ? "" : percent >= 10 ? "\033[1;31m" : percent >= 1 ? "\033[33m" : "";
+}
+
+const char *text_faint(bool on)
+{
+    return on ? "\033[2m" : "";
+}
+
+const char *text_plain(bool on)
+{
+    return on ? "\033[0m" : "";
+}

@@ -1,0 +1,214 @@
+#include "python/environment.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/memory.h"
+#include "python/launcher_traces.h"
+
+static bool has_package(const char *directory)
+{
+    char *file = memory_format("%s/site/sitecustomize.py", directory);
+    bool found = access(file, R_OK) == 0;
+
+    free(file);
+    return found;
+}
+
+char *python_environment_directory(struct error *error)
+{
+    const char *wanted = getenv("TRUEFLAME_PYTHON_DIR");
+    if (wanted && *wanted) {
+        if (has_package(wanted))
+            return memory_duplicate_string(wanted);
+        error_set(error, "TRUEFLAME_PYTHON_DIR: no trampolines in %s", wanted);
+        return NULL;
+    }
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) {
+        error_set_errno(error, "/proc/self/exe");
+        return NULL;
+    }
+    program[length] = 0;
+    *strrchr(program, '/') = 0;
+    static const char *const places[] = {"src/python", PYTHON_INSTALL_DIRECTORY};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *directory = memory_format("%s/%s", program, places[i]);
+        char *resolved = has_package(directory) ? realpath(directory, NULL) : NULL;
+        free(directory);
+        if (resolved)
+            return resolved;
+    }
+    error_set(error, "no trampolines were built or installed with %s/trueflame", program);
+    return NULL;
+}
+
+static int prepare_jitdump_directory(struct error *error)
+{
+    char directory[] = "/tmp/trueflame-jit-XXXXXX";
+
+    if (getenv("TRUEFLAME_JITDUMP_DIR"))
+        return OK;
+    if (!mkdtemp(directory))
+        return error_set_errno(error, "cannot make a directory in /tmp");
+    setenv("TRUEFLAME_JITDUMP_DIR", directory, 1);
+    return OK;
+}
+
+/* Lists where this program's files are mapped, for the extension to make perf forget them. */
+static void leave_traces(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL, *text = memory_format("%d:", (int)getpid());
+    size_t capacity = 0;
+    unsigned long start, end;
+
+    while (maps && getline(&line, &capacity, maps) > 0) {
+        bool shared = strchr(line, '/') || strstr(line, "[vdso]");
+        if (!shared || sscanf(line, "%lx-%lx", &start, &end) != 2)
+            continue;
+        char *longer = memory_format("%s%lx-%lx,", text, start, end);
+        free(text);
+        text = longer;
+    }
+    if (maps)
+        fclose(maps);
+    setenv(LAUNCHER_TRACES_VARIABLE, text, 1);
+    free(line);
+    free(text);
+}
+
+int python_environment_prepare(const char *names, struct error *error)
+{
+    char *directory = python_environment_directory(error);
+    if (!directory)
+        return ERROR;
+    if (strchr(directory, ':')) {
+        error_set(error, "PYTHONPATH cannot hold %s: it has a colon", directory);
+        free(directory);
+        return ERROR;
+    }
+    if (strcmp(names, "map") != 0 && prepare_jitdump_directory(error) != OK) {
+        free(directory);
+        return ERROR;
+    }
+    const char *old = getenv("PYTHONPATH");
+    char *path = old && *old ? memory_format("%s/site:%s", directory, old)
+                             : memory_format("%s/site", directory);
+    char pid[32];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    setenv("PYTHONPATH", path, 1);
+    setenv("TRUEFLAME_TRAMPOLINE_NAMES", names, 1);
+    setenv("TRUEFLAME_TRAMPOLINE_PID", pid, 1);
+    leave_traces();
+    free(path);
+    free(directory);
+    return OK;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool is_python(const char *path)
+{
+    return strncmp(base_name(path), "python", 6) == 0;
+}
+
+static int check_option(const char *python, char option, struct error *error)
+{
+    if (option == 'S')
+        return error_set(error,
+                         "%s -S starts without the site module, which is how trampolines get into "
+                         "an unchanged program; leave -S out, or call "
+                         "trueflame_trampoline.activate() in the program",
+                         base_name(python));
+    return error_set(error,
+                     "%s -%c ignores PYTHONPATH, which is how trampolines get into an unchanged "
+                     "program; leave -%c out, or call trueflame_trampoline.activate() in the "
+                     "program",
+                     base_name(python), option, option);
+}
+
+/* Looks through the interpreter's own options, which end with the program. */
+static int check_python_options(char *const *arguments, struct error *error)
+{
+    for (char *const *argument = arguments + 1; *argument && **argument == '-'; argument++) {
+        const char *letters = *argument + 1;
+        if (!*letters) /* the program comes from standard input */
+            return OK;
+        if (*letters == '-') {
+            if (strcmp(letters, "-check-hash-based-pycs") == 0 && argument[1])
+                argument++;
+            continue;
+        }
+        for (; *letters; letters++) {
+            if (*letters == 'c' || *letters == 'm')
+                return OK;
+            if (*letters == 'W' || *letters == 'X') {
+                if (!letters[1] && argument[1])
+                    argument++;
+                break;
+            }
+            if (strchr("SIE", *letters))
+                return check_option(arguments[0], *letters, error);
+        }
+    }
+    return OK;
+}
+
+/* The file that exec would run: as given when it has a slash, otherwise the first on PATH. */
+static FILE *open_command(const char *name)
+{
+    if (strchr(name, '/'))
+        return fopen(name, "re");
+    const char *path = getenv("PATH");
+    for (const char *entry = path ? path : "/usr/bin:/bin"; entry;) {
+        const char *end = strchrnul(entry, ':');
+        char *file = memory_format("%.*s/%s", (int)(end - entry), entry, name);
+        FILE *stream = access(file, X_OK) == 0 ? fopen(file, "re") : NULL;
+        free(file);
+        if (stream)
+            return stream;
+        entry = *end ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* A script whose first line names a Python with options. */
+static int check_script(const char *name, struct error *error)
+{
+    char line[256], *words[32];
+    size_t count = 0;
+    FILE *stream = open_command(name);
+
+    if (!stream)
+        return OK; /* exec says what is wrong with it */
+    bool read = fgets(line, sizeof line, stream) != NULL;
+    fclose(stream);
+    if (!read || strncmp(line, "#!", 2) != 0)
+        return OK;
+    for (char *word = strtok(line + 2, " \t\r\n"); word && count < 31;
+         word = strtok(NULL, " \t\r\n"))
+        words[count++] = word;
+    words[count] = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (is_python(words[i]))
+            return check_python_options(words + i, error);
+    return OK;
+}
+
+int python_environment_check_command(char *const *arguments, struct error *error)
+{
+    if (is_python(arguments[0]))
+        return check_python_options(arguments, error);
+    return check_script(arguments[0], error);
+}

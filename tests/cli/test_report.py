@@ -1,0 +1,121 @@
+"""Tables: their numbers are checked against the folded output, not against themselves."""
+import json
+
+import pytest
+
+from support import folded, imported, refused, run
+
+TREE = "a 1\na;b 2\na;b;a 4\na;b;a;b 8\na;c 16\nc 32\n"
+
+
+def report(path, *options):
+    return run("report", path, *options).stdout
+
+
+def test_a_recursive_function_counts_once_per_path(tmp_path):
+    rows = json.loads(report(imported(tmp_path, TREE), "--json"))
+    costs = {row["name"]: (row["self"], row["total"]) for row in rows["functions"]}
+    assert costs == {"a": (5, 31), "b": (10, 14), "c": (48, 48)}
+    assert rows["total_instructions"] == 63
+
+
+def test_the_flat_table(tmp_path):
+    assert report(imported(tmp_path, TREE)) == """\
+63 instructions in 3 functions
+
+                self                        total                    calls  function
+                  48   76.19%                  48   76.19%               0  c
+                  10   15.87%                  14   22.22%               0  b
+                   5    7.94%                  31   49.21%               0  a
+"""
+
+
+def test_sort_and_limit(tmp_path):
+    path = imported(tmp_path, TREE)
+    names = [row["name"] for row in
+             json.loads(report(path, "--json", "--sort=total", "--limit=2"))["functions"]]
+    assert names == ["c", "a"]
+    assert "2 more functions (--limit)" in report(path, "--limit=1")
+    assert "not one of its values" in refused("report", path, "--sort=size")
+    assert "not a whole number" in refused("report", path, "--limit=-1")
+
+
+def test_the_tree_says_what_it_leaves_out(tmp_path):
+    path = imported(tmp_path, TREE)
+    assert report(path, "--tree", "--min-percent=20") == """\
+63 instructions
+
+              total                         self  function
+                 32   50.79%                  32  c
+                 31   49.21%                   1  a
+                 16   25.40%                  16    c
+                 14   22.22%                   2    b
+
+not shown: 1 subtrees below 20% with 12 instructions in all (--min-percent)
+"""
+    assert "not shown: 2 subtrees below depth 1 with 30 instructions" in \
+        report(path, "--tree", "--depth=1")
+
+
+def test_tree_json_has_every_node(program_flame):
+    tree = json.loads(report(program_flame, "--tree", "--json"))
+    assert sum(node["self"] for node in tree["nodes"]) == tree["total_instructions"]
+    roots = [node for node in tree["nodes"] if node["parent"] is None]
+    assert sum(node["total"] for node in roots) == tree["total_instructions"]
+
+
+def test_callers_and_callees_add_up(program_flame):
+    answer = json.loads(report(program_flame, "--function=leaf", "--json"))
+    callers = {row["name"]: row for row in answer["callers"]}
+    assert set(callers) == {"outer", "recurse"}
+    assert callers["outer"]["calls"] == 2 and callers["recurse"]["calls"] == 6
+    assert sum(row["instructions"] for row in answer["callers"]) == answer["total"]
+    assert answer["self"] == answer["total"]
+
+    answer = json.loads(report(program_flame, "--function=recurse", "--json"))
+    callees = {row["name"]: row for row in answer["callees"]}
+    assert callees["leaf"]["calls"] == 6 and callees["recurse"]["calls"] == 5
+    assert answer["self"] + sum(row["instructions"] for row in answer["callees"]) == \
+        answer["total"]
+    inclusive = sum(int(line.rpartition(" ")[2]) for line in folded(program_flame).splitlines()
+                    if ";recurse" in line)
+    assert answer["total"] == inclusive
+
+
+def test_an_unknown_function_is_an_error(tmp_path):
+    path = imported(tmp_path, TREE)
+    assert "--function=zz: no such function" in refused("report", path, "--function=zz")
+
+
+def test_lines_add_up_to_the_functions_of_the_file(program_flame):
+    answer = json.loads(report(program_flame, "--lines", "program.c", "--json"))
+    by_line = {row["line"]: row["instructions"] for row in answer["lines"]}
+    functions = json.loads(report(program_flame, "--json", "--limit=100000"))["functions"]
+    own = sum(row["self"] for row in functions
+              if row["name"] in ("main", "work", "outer", "inner", "leaf", "recurse"))
+    assert sum(by_line.values()) == own
+    source = open(str(program_flame)[:-len(".flame")] + ".c").read().splitlines()
+    inner_loop = 1 + next(i for i, line in enumerate(source) if "sink += i;" in line)
+    assert by_line[inner_loop] >= 30  # n and 2n iterations of one instruction or more
+
+
+def test_lines_show_the_source(program_flame):
+    assert "sink += i;" in report(program_flame, "--lines=program.c")
+
+
+def test_lines_of_an_unknown_file(program_flame, tmp_path):
+    assert "knows no line of such a file" in refused("report", program_flame, "--lines=zz.c")
+    assert "function detail" in refused("report", imported(tmp_path, TREE), "--lines=zz.c")
+
+
+def test_colours_only_when_asked_or_on_a_terminal(tmp_path):
+    path = imported(tmp_path, TREE)
+    assert "\033" not in report(path)
+    assert "\033[1;31m" in report(path, "--colour=yes")
+
+
+@pytest.mark.parametrize("option", ["--tree", "--function=a"])
+def test_transforms_apply(tmp_path, option):
+    path = imported(tmp_path, TREE)
+    assert " b\n" in report(path, option, "--min-percent=0")
+    assert " b\n" not in report(path, option, "--min-percent=0", "--skip-function=b")

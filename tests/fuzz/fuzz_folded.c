@@ -1,0 +1,7 @@
+/* fuzz_folded.c: import -f folded, and everything that can be done with what it made. */
+#include "exercise.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return exercise_import(&import_folded, data, size);
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Fuzzes the readers: tests/fuzz/run.sh [NAME...], all of them without names. Each target runs
+# FUZZ_SECONDS (600) from its committed corpus, tests/fuzz/corpus/NAME; a finding stops it, is kept
+# in build/fuzz/, and fails the run. A target is one file, fuzz_NAME.c; nothing else to declare.
+set -e
+cd "$(dirname "$0")/../.."
+command -v clang >/dev/null || { echo "fuzz: skipped, no clang"; exit 0; }
+out=build/fuzz
+mkdir -p $out
+flags="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE
+-Isrc -Iinclude -I$out"
+printf '#define TRUEFLAME_VERSION "fuzz"\n' >$out/config.h
+names="$*"
+[ "$names" ] || names=$(ls tests/fuzz/fuzz_*.c | sed 's|.*/fuzz_\(.*\)\.c|\1|')
+
+# Objects are made again only when something changed.
+objects=
+newest=$(ls -t src/*/*.h | head -1)
+for source in src/common/*.c src/profile/*.c src/symbols/*.c src/formats/*.c; do
+    [ -e "$source" ] || continue
+    object=$out/$(echo "$source" | tr / -).o
+    objects="$objects $object"
+    [ "$object" -nt "$source" ] && [ "$object" -nt "$newest" ] ||
+        clang $flags -fsanitize=fuzzer-no-link -c "$source" -o "$object"
+done
+status=0
+for name in $names; do
+    clang $flags -fsanitize=fuzzer "tests/fuzz/fuzz_$name.c" $objects -o "$out/$name" \
+        -ldw -lelf -lz -liberty -lzstd -lxxhash -ldl -lm
+    mkdir -p "$out/$name.found"
+    corpus=tests/fuzz/corpus/$name
+    [ -d "$corpus" ] || corpus=
+    echo "fuzz: $name, ${FUZZ_SECONDS:-600} seconds"
+    if ! "$out/$name" -max_total_time="${FUZZ_SECONDS:-600}" -timeout=20 -rss_limit_mb=2048 \
+        -max_len=16384 -artifact_prefix="$out/$name-" "$out/$name.found" $corpus \
+        >"$out/$name.log" 2>&1; then
+        echo "fuzz: $name: FAILED, see $out/$name.log"
+        status=1
+    fi
+    tail -1 "$out/$name.log"
+done
+exit $status

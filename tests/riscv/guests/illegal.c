@@ -1,0 +1,6 @@
+/* Ends with an instruction that is none. */
+int main(void)
+{
+    __asm__ volatile("nop; .word 0; nop");
+    return 0;
+}

@@ -1,0 +1,6 @@
+/* ebreak. */
+int main(void)
+{
+    __asm__ volatile("ebreak");
+    return 0;
+}

@@ -1,0 +1,87 @@
+"""Trees of RISC-V programs, written by hand in each program's heading (tests/truth/cases.py says
+how to read one), for every rule of the stack; compressed and not, at both details."""
+
+import re
+import sys
+
+import pytest
+
+import support
+
+support.need(support.COMPILER)
+sys.path.insert(0, str(support.ROOT / "tests" / "truth"))
+import cases  # noqa: E402
+
+ENCODINGS = {"compressed": "-march=rv64gc", "whole": "-march=rv64g"}
+
+
+class RiscvCase(cases.Case):
+    def __init__(self, source):
+        self.source, self.name, self.values = source, source.stem, {}
+        self.libraries, self.expectations = [], []
+        self._read_heading()
+        self.is_lambda = self.values.get("abi") == "lambda"
+
+    def compile(self, encoding):
+        flags = [ENCODINGS[encoding], "-mabi=lp64d"]
+        if self.is_lambda:
+            march = {"compressed": "-march=rv64imac", "whole": "-march=rv64im"}[encoding]
+            flags = [march, "-mabi=lp64"]
+        return support.compile_guest([self.source], *support.BARE, *flags)
+
+
+CASES = [RiscvCase(path) for path in sorted((support.HERE / "truth").glob("*.S"))]
+
+
+def expectations():
+    for case in CASES:
+        for number, expectation in enumerate(case.expectations):
+            yield pytest.param(case, expectation, id=f"{case.name}-{number}-{expectation.kind}")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("detail", ["function", "line"])
+@pytest.mark.parametrize("case,expectation", expectations())
+def test_tree_is_the_headings(case, expectation, detail, encoding):
+    program = case.compile(encoding)
+    recorded = support.record(program, options=["--quiet", f"--detail={detail}",
+                                                *expectation.record_options])
+    assert recorded.status == 0, recorded.stderr.decode()
+    tree = support.folded(recorded.profile, *expectation.export_options)
+    wrong = cases.difference(expectation, tree)
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not c.is_lambda], ids=lambda c: c.name)
+def test_total_is_qemus(case):
+    support.need(support.QEMU)
+    program = case.compile("compressed")
+    recorded = support.record(program, options=["--quiet"])
+    assert sum(support.folded(recorded.profile).values()) == support.run_qemu(program).count
+
+
+# Programs of tests/truth that need nothing of x86-64: the same paths, other counts.
+SHARED = ["unwind/exception_caught.cc", "unwind/exception_destructors.cc",
+          "unwind/exception_recursion.cc", "unwind/exception_rethrown.cc",
+          "unwind/longjmp_of_libc.c"]
+
+
+def any_count(expectation):
+    """The shape alone: every count may be any."""
+    if expectation.kind in ("tree", "below"):
+        expectation.lines = [re.sub(r" (\d+|\*)$", " *", line) for line in expectation.lines]
+    return expectation
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shape_is_that_of_the_native_program(name):
+    case = cases.Case(cases.HERE / name)
+    flags = [f for f in case.flags if not f.startswith(("-fcf", "-no-pie"))]
+    program = support.compile_guest([case.source], *flags, "-static",
+                                    f"-I{cases.HERE / 'include'}", f"-I{support.ROOT / 'include'}")
+    for expectation in map(any_count, case.expectations):
+        recorded = support.record(program, *case.arguments,
+                                  options=["--quiet", *expectation.record_options])
+        tree = support.folded(recorded.profile, "--inline=no", *expectation.export_options)
+        wrong = cases.difference(expectation, tree)
+        assert not wrong, "\n" + "\n".join(wrong)
