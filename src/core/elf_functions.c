@@ -232,6 +232,33 @@ static void collect_symbols(struct candidates *list, const struct image *image, 
     }
 }
 
+bool elf_find_symbol(const uint8_t *bytes, size_t size_bytes, const char *name, uint64_t *value)
+{
+    struct image image;
+
+    if (!image_open(&image, bytes, size_bytes))
+        return false;
+    for (size_t i = 0; i < image.section_count; i++) {
+        const Elf64_Shdr *table = &image.sections[i];
+        if (table->sh_type != SHT_DYNSYM || table->sh_link >= image.section_count)
+            continue;
+        const Elf64_Shdr *strings = &image.sections[table->sh_link];
+        const char *names = image_at(&image, strings->sh_offset, strings->sh_size);
+        size_t count = table->sh_size / sizeof(Elf64_Sym);
+        const Elf64_Sym *symbols =
+            image_table(&image, table->sh_offset, count, sizeof(Elf64_Sym));
+        if (!symbols || !names || !strings->sh_size || names[strings->sh_size - 1])
+            continue;
+        for (size_t j = 0; j < count; j++)
+            if (symbols[j].st_shndx != SHN_UNDEF && symbols[j].st_name < strings->sh_size &&
+                text_equal(names + symbols[j].st_name, name)) {
+                *value = symbols[j].st_value;
+                return true;
+            }
+    }
+    return false;
+}
+
 /* By start; of those at one address the longest first, so that it is the one that stays. */
 static bool candidate_before(const void *a, const void *b)
 {

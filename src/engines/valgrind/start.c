@@ -98,6 +98,7 @@ static void add_options(struct arguments *arguments, const struct record_options
     add(arguments, options->keep_tail_calls ? "--keep-tail-calls=yes" : "--keep-tail-calls=no");
     add(arguments, options->start_off ? "--start-off=yes" : "--start-off=no");
     add(arguments, options->repeatable ? "--repeatable=yes" : "--repeatable=no");
+    add(arguments, options->python == WATCH_AUTO ? "--python=yes" : "--python=no");
     add(arguments, options->progress ? "--progress=yes" : "--progress=no");
     add(arguments, memory_format("--budget=%" PRIu64, options->budget));
     add(arguments, memory_format("--checkpoint=%" PRIu64, options->checkpoint));
