@@ -287,8 +287,9 @@ def wait_for(condition, seconds=60):
         time.sleep(0.05)
 
 
-def test_checkpoints(tmp_path, acts, engine):
+def test_checkpoints(tmp_path, acts, engine, record):
     """Readable while the program runs, growing; there after kill -9 of everything."""
+    record(acts, "exit", "0", options=["--checkpoint=1000"])
     path = tmp_path / "run.flame"
     started = subprocess.Popen([TRUEFLAME, "record", f"--engine={engine}", "--quiet",
                                 "--detail=function", "--checkpoint=1000000", "-o", path, "--", acts,
@@ -315,7 +316,9 @@ def engine_processes(parent):
     return [int(word) for word in out.stdout.split()]
 
 
-def test_the_engine_killed_after_a_checkpoint(tmp_path, acts, engine):
+def test_the_engine_killed_after_a_checkpoint(tmp_path_factory, acts, engine, record):
+    record(acts, "exit", "0", options=["--checkpoint=1000"])
+    tmp_path = tmp_path_factory.mktemp("killed")
     path = tmp_path / "run.flame"
     started = subprocess.Popen([TRUEFLAME, "record", f"--engine={engine}", "--quiet",
                                 "--checkpoint=1000000", "-o", path, "--", acts, "work",
