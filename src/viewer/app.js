@@ -113,9 +113,10 @@ export class App {
         this.tooltip.hide();
         if (panel.firstElementChild !== view.host)
             panel.replaceChildren(view.host);
+        /* What is around the view first: it decides how much room the view has. */
         this.toolbar.show(state);
-        view.show(state);
         this.showDetails();
+        view.show(state);
     }
 
     showDetails() {

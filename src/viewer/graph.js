@@ -94,7 +94,7 @@ export class Graph {
         this.aria.show(tree, look.node, look.upward, this.firstNode());
         this.resize();
         if (look.row >= 0 || isOther || isTurned)
-            this.scrollToRow(Math.max(look.row, 0));
+            this.scrollToRow(look.row >= 0 ? look.row : this.startingRow());
         this.draw();
     }
 
@@ -163,6 +163,13 @@ export class Graph {
     scrollToRow(row) {
         const top = this.look.upward ? this.rowTop(row) + ROW - this.height : this.rowTop(row);
         this.host.scrollTop = Math.max(0, top) / this.stretch;
+    }
+
+    /* The root's, unless what the address speaks of would be out of sight then. */
+    startingRow() {
+        const { zoom, node } = this.look;
+        const level = this.tree.levelOf(node >= 0 ? node : zoom);
+        return (level + 1) * ROW > this.height ? level - Math.floor(this.height / ROW / 2) : 0;
     }
 
     /* The row nearest the root that is wholly in sight. */
