@@ -88,8 +88,11 @@ struct thread {
 struct part {
     const char *name;  /* what the dump was called; NULL for the one that is open */
     const char *label; /* texts given since the last dump, NULL for none */
-    bool dropped;      /* zeroed, or inherited over a fork: not written */
+    bool dropped;      /* zeroed: not written */
 };
+
+/* The plane of what a process inherited over a fork: not its own, neither recorded nor not. */
+#define PLANE_INHERITED UINT32_MAX
 
 /* A thread's root in a plane. */
 struct plane_root {

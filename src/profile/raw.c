@@ -503,7 +503,8 @@ static void read_site_pairs(struct reader *reader, struct cursor *cursor,
             profile->contexts[context].site = NONE;
         }
     }
-    qsort(pairs, used, sizeof *pairs, compare_pairs);
+    if (used)
+        qsort(pairs, used, sizeof *pairs, compare_pairs);
     for (uint64_t i = 0; i < used; i++) {
         uint32_t *site = &profile->contexts[pairs[i].context].site;
         *site = *site == NONE ? pairs[i].site : chain_site(reader, pairs[i].site, *site);
@@ -677,7 +678,8 @@ static int read_all(struct reader *reader, struct raw_file **files, size_t count
         if (!read_tables(reader, files[i]))
             return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
                              (unsigned long long)files[i]->process.pid);
-    qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
+    if (profile->count_count)
+        qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
     profile->meta.engine = profile_intern(profile, files[0]->engine);
     profile->meta.command = profile_intern(profile, files[0]->command);
     profile->meta.exit_status = (int32_t)files[0]->process.exit_status;

@@ -22,6 +22,15 @@ const char *__asan_default_options(void)
 
 /* ---- the platform ---- */
 
+/* The scripted program has no memory to read. */
+bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
+{
+    (void)address;
+    (void)buffer;
+    (void)size_bytes;
+    return false;
+}
+
 bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
 {
     *start = address / MEGABYTE * MEGABYTE;
