@@ -1,6 +1,7 @@
 #include "profile/make.h"
 
 #include "common/memory.h"
+#include <string.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,8 @@ uint32_t maker_function(struct profile_maker *maker, const char *name, const cha
     uint32_t *place = map_place(&maker->functions, map_pair(module, string));
 
     if (*place == MAP_ABSENT)
-        *place = add_function(maker->profile, module, string, FUNCTION_NATIVE);
+        *place = add_function(maker->profile, module, string,
+                              strncmp(name, "py::", 4) ? FUNCTION_NATIVE : FUNCTION_PYTHON);
     return *place;
 }
 

@@ -143,11 +143,22 @@ static inline void cold_end(const struct emitter *cold)
     cache.cold = cold->address - CACHE_START;
 }
 
-/* Cold code that puts everything back and leaves by the exit. */
-static inline uint64_t cold_exit(uint32_t id, bool flags)
+/* add qword gs:[instructions], count; the flags are free. */
+static inline void add_instructions(struct emitter *e, unsigned count)
+{
+    if (!count)
+        return;
+    emit_bytes(e, "\x65\x48\x83\x04\x25", 5);
+    emit_u32(e, FIELD(instructions));
+    emit_byte(e, count);
+}
+
+/* Cold code that counts, puts everything back and leaves by the exit. */
+static inline uint64_t cold_exit(uint32_t id, bool flags, unsigned count)
 {
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
+    add_instructions(&cold, count);
     restore_all(&cold, flags);
     emit_stub(&cold, id);
     cold_end(&cold);

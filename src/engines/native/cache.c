@@ -163,13 +163,14 @@ static void patch(uint32_t offset, uint64_t to)
     __atomic_store_n((uint32_t *)cache_writable(offset), distance, __ATOMIC_RELEASE);
 }
 
-void cache_link(struct exit *exit, struct block *to, uint64_t code)
+void cache_link(uint32_t id, struct block *to, uint64_t code)
 {
+    struct exit *exit = &cache.exits[id];
     if (!exit->patch || exit->linked || (cache.blocks[exit->block].flags & BLOCK_DEAD))
         return;
     exit->linked = 1;
     exit->next_incoming = to->incoming;
-    to->incoming = exit - cache.exits;
+    to->incoming = id;
     patch(exit->patch, code);
 }
 

@@ -62,6 +62,7 @@ enum exit_kind {
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
     EXIT_REQUEST,       /* requests.c; on to `target` */
+    EXIT_CHANGED,       /* the source at `target` is not what was translated */
     EXIT_SYSCALL,
     EXIT_ILLEGAL,       /* no instruction of ours at `target` */
     EXIT_UNMAPPED,      /* nothing executable at `target` */
@@ -99,6 +100,8 @@ struct cache {
 
 extern struct cache cache;
 
+/* Rows of exits and blocks move when more are added: refer to them by number across calls. */
+
 void cache_init(void);
 
 /* In the child of a fork, which does not inherit the memory: an empty cache. */
@@ -119,8 +122,8 @@ struct block *cache_add_block(uint64_t pc);
 void cache_publish(struct block *block); /* its code is complete: it may be found */
 uint32_t cache_add_exit(void);
 
-/* The branch of `exit` goes to cache address `code`, an entry of `to`, from now on. */
-void cache_link(struct exit *exit, struct block *to, uint64_t code);
+/* The branch of exit `id` goes to cache address `code`, an entry of `to`, from now on. */
+void cache_link(uint32_t id, struct block *to, uint64_t code);
 
 /* Blocks with source bytes in [start, end) are gone. */
 void cache_invalidate(uint64_t start, uint64_t end);

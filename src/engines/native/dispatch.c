@@ -65,12 +65,11 @@ static struct block *take_jump(struct native_thread *thread, uint32_t id)
 {
     thread->pc = cache.exits[id].target;
     struct block *to = enter_block(thread);
-    struct exit *exit = &cache.exits[id];
-    const struct block *from = &cache.blocks[exit->block];
+    const struct block *from = &cache.blocks[cache.exits[id].block];
     if (context_stays(from, to))
-        cache_link(exit, to, CACHE_START + to->code);
+        cache_link(id, to, CACHE_START + to->code);
     else if (!(from->flags & BLOCK_PLT))
-        cache_link(exit, to, fast_transition_entry(to));
+        cache_link(id, to, fast_transition_entry(to));
     return to;
 }
 
@@ -80,7 +79,7 @@ static struct block *take_enter(struct native_thread *thread, uint32_t id)
     struct block *to = translate_block(thread->pc);
     if (!belongs(thread, to))
         return enter_block(thread);
-    cache_link(&cache.exits[id], to, CACHE_START + to->code);
+    cache_link(id, to, CACHE_START + to->code);
     return to;
 }
 
@@ -97,13 +96,6 @@ static struct block *take_indirect_jump(struct native_thread *thread, uint32_t i
     if (!from_plt && !(to->flags & BLOCK_PLT))
         fast_remember_jump(to->pc, fast_jump_entry(to));
     return to;
-}
-
-static uint32_t site_of(struct exit *exit)
-{
-    if (!exit->site)
-        exit->site = tree_site(&core.tree, exit->pc, code_map_find(&core.code, exit->pc).module);
-    return exit->site;
 }
 
 /* The next call from here to there stays in the cache. */
@@ -123,13 +115,13 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
 
 static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)
 {
-    struct exit *exit = &cache.exits[id];
+    const struct exit exit = cache.exits[id]; /* a copy: the core may make exits move */
     thread->pc = target;
     record_settle(thread);
     struct context *caller = thread->hot.current;
-    core_call(&core, thread->thread, site_of(exit), target, exit->pc + exit->length,
+    core_call(&core, thread->thread, exit.site, target, exit.pc + exit.length,
               stack_pointer(thread) + 8);
-    thread->hot.top[-1].code = exit->landing;
+    thread->hot.top[-1].code = exit.landing;
     struct context *callee = thread->hot.current;
     bool plain = !thread->hot.pending_site;
     struct block *to = enter_block(thread);
@@ -138,9 +130,9 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     return to;
 }
 
-static struct block *take_return(struct native_thread *thread, const struct exit *exit)
+static struct block *take_return(struct native_thread *thread, uint16_t pops)
 {
-    uint64_t sp = stack_pointer(thread) - exit->pops;
+    uint64_t sp = stack_pointer(thread) - pops;
     record_settle(thread);
     thread->pc = thread->target;
     if (!core_return_fast(thread->thread, thread->target, sp))
@@ -184,7 +176,11 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     case EXIT_MISMATCH: thread->pc = exit->target; return enter_block(thread);
     case EXIT_CALL: return take_call(thread, id, exit->target);
     case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
-    case EXIT_RETURN: return take_return(thread, exit);
+    case EXIT_RETURN: return take_return(thread, exit->pops);
+    case EXIT_CHANGED:
+        thread->pc = exit->target;
+        cache_invalidate(thread->pc, thread->pc + 1);
+        return enter_block(thread);
     case EXIT_REQUEST:
         thread->pc = exit->target;
         requests_perform(thread);

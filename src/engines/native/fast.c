@@ -72,10 +72,12 @@ void fast_remember_jump(uint64_t pc, uint64_t code)
 
 /* ---- pieces of sequences ---- */
 
-/* What ran belongs to the context in register `context`; borrows `other`. */
-static void emit_settle(struct emitter *e, unsigned context, unsigned other)
+/* What ran, and `count` more, belongs to the context in register `context`; borrows `other`. */
+static void emit_settle(struct emitter *e, unsigned context, unsigned other, unsigned count)
 {
     emit_load(e, other, FIELD(instructions));
+    if (count)
+        op_constant8(e, 0, other, count);
     op_memory(e, OP_ADD_TO, other, context, CONTEXT(self_instructions));
     emit_bytes(e, "\x65\x48\xc7\x04\x25", 5); /* mov qword gs:[...], 0 */
     emit_u32(e, FIELD(instructions));
@@ -221,7 +223,7 @@ static void emit_direct_call(struct translation *t, unsigned index)
     bool flags = !flags_dead_at(target);
     uint32_t site = call_site(t, index);
     uint32_t id = new_exit(t, index, EXIT_CALL, target);
-    uint64_t miss = cold_exit(id, flags);
+    uint64_t miss = cold_exit(id, flags, t->folded);
     uint8_t *start = e->out;
     cache.exits[id].site = site;
     emit_push_constant(e, next);
@@ -244,7 +246,7 @@ static void emit_direct_call(struct translation *t, unsigned index)
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
     emit_store(e, FIELD(hot.current), RAX);
     emit_call_count(e, RAX);
-    emit_settle(e, RCX, RAX);
+    emit_settle(e, RCX, RAX, t->folded);
     emit_shadow_push(e, RDX, RCX, next, LANDING_UNKNOWN);
     restore_all(e, flags);
     emit_align_patch(e, 1);
@@ -260,7 +262,7 @@ static void emit_call_through(struct translation *t, unsigned index)
     uint64_t next = t->pc + t->offsets[index + 1];
     uint32_t site = call_site(t, index);
     uint32_t id = new_exit(t, index, EXIT_CALL_INDIRECT, 0);
-    uint64_t miss = cold_exit(id, true);
+    uint64_t miss = cold_exit(id, true, t->folded);
     uint8_t *start = e->out;
     cache.exits[id].site = site;
     emit_spill(e, RAX);
@@ -280,7 +282,7 @@ static void emit_call_through(struct translation *t, unsigned index)
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.limit));
     jump_if(e, IF_EQUAL, miss);
     emit_store(e, FIELD(slot), RAX);
-    emit_settle(e, RDX, RAX);
+    emit_settle(e, RDX, RAX, t->folded);
     emit_shadow_push(e, RCX, RDX, next, LANDING_UNKNOWN);
     emit_load(e, RAX, FIELD(slot));
     op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct child_slot, child));
@@ -356,6 +358,7 @@ void emit_return(struct translation *t, unsigned index)
     struct emitter cold = cold_begin();
     uint64_t slow = cold.address;
     emit_store(&cold, FIELD(target), RCX);
+    add_instructions(&cold, t->folded);
     if (pops) {
         emit_bytes(&cold, "\x48\x8d\xa4\x24", 4); /* lea rsp, [rsp + n] */
         emit_u32(&cold, pops);
@@ -377,7 +380,7 @@ void emit_return(struct translation *t, unsigned index)
     op_memory(e, OP_COMPARE, RSP, RDX, NEWEST(stack_pointer));
     jump_if(e, IF_NOT_EQUAL, slow);
     emit_load(e, RCX, FIELD(hot.current));
-    emit_settle(e, RCX, RAX);
+    emit_settle(e, RCX, RAX, t->folded);
     op_memory(e, OP_LOAD, RCX, RDX, NEWEST(context));
     emit_store(e, FIELD(hot.current), RCX);
     op_memory(e, OP_LOAD, RCX, RDX, NEWEST(code));
@@ -425,9 +428,10 @@ void fast_forget_landings(uint64_t start, uint64_t end)
 static void emit_jump_through(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
-    uint64_t slow = cold_exit(new_exit(t, index, EXIT_JUMP_INDIRECT, 0), true);
+    uint64_t slow = cold_exit(new_exit(t, index, EXIT_JUMP_INDIRECT, 0), true, 0);
     emit_spill(e, RAX);
     save_flags(e);
+    add_instructions(e, t->folded);
     emit_spill(e, RDX);
     emit_load(e, RDX, FIELD(hot.top));
     op_memory(e, OP_LOAD, RAX, RDX, NEWEST(stack_pointer));
@@ -471,6 +475,19 @@ void emit_indirect_jump(struct translation *t, unsigned index)
     emit_jump_through(t, index);
 }
 
+bool folds_count(const struct translation *t, unsigned index)
+{
+    uint64_t slot;
+    switch (t->instructions[index].class) {
+    case CLASS_CALL: return branch_target(t, index) != t->pc + t->offsets[index + 1];
+    case CLASS_CALL_INDIRECT:
+    case CLASS_RETURN: return true;
+    case CLASS_JUMP_INDIRECT: return !t->plt;
+    case CLASS_JUMP: return !t->plt && plt_stub(branch_target(t, index), &slot);
+    default: return false;
+    }
+}
+
 /* ---- entries of blocks ---- */
 
 static void emit_to_block(struct emitter *e, struct block *block)
@@ -499,7 +516,7 @@ static uint64_t transition(struct block *block)
     uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
     uint32_t id = cache_add_exit();
     cache.exits[id] = (struct exit){.kind = EXIT_MISMATCH, .target = block->pc};
-    uint64_t miss = cold_exit(id, true);
+    uint64_t miss = cold_exit(id, true, 0);
     struct emitter cold = cold_begin(), *e = &cold;
     block->transition = cold.address;
     emit_load(e, RCX, FIELD(hot.current));
@@ -512,7 +529,7 @@ static uint64_t transition(struct block *block)
     op_memory(e, OP_LOAD, RDX, RAX, offsetof(struct child_slot, child));
     emit_store(e, FIELD(hot.current), RDX);
     emit_call_count(e, RDX);
-    emit_settle(e, RCX, RDX);
+    emit_settle(e, RCX, RDX, 0);
     emit_to_block(e, block);
     cold_end(e);
     return block->transition;
@@ -549,7 +566,7 @@ uint64_t fast_transition_entry(struct block *block)
     uint64_t change = transition(block);
     uint32_t id = cache_add_exit();
     cache.exits[id] = (struct exit){.kind = EXIT_MISMATCH, .target = block->pc};
-    uint64_t slow = cold_exit(id, true);
+    uint64_t slow = cold_exit(id, true, 0);
     struct emitter cold = cold_begin(), *e = &cold;
     block->transition_entry = cold.address;
     emit_spill(e, RAX);

@@ -18,7 +18,7 @@ static struct line_slot *slot_of(const struct native_thread *thread, uint32_t se
 
 void lines_emit_count(struct emitter *e, uint32_t segment, bool flags, uint32_t exit_id)
 {
-    uint64_t miss = cold_exit(exit_id, flags);
+    uint64_t miss = cold_exit(exit_id, flags, 0);
     cache.exits[exit_id].landing = e->address;
     cache.exits[exit_id].site = segment;
     emit_spill(e, RAX);

@@ -108,6 +108,14 @@ bool maps_find(uint64_t address, struct mapping *out)
     return maps_next(address, out) && out->start <= address;
 }
 
+bool maps_may_change(uint64_t pc)
+{
+    struct mapping mapping;
+    if (!maps_find(pc, &mapping))
+        return true;
+    return (mapping.protection & PROT_WRITE) || (mapping.flags & MAPPING_SHARED);
+}
+
 uint64_t maps_executable_end(uint64_t pc)
 {
     uint64_t end = pc;

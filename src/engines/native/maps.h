@@ -38,6 +38,9 @@ bool maps_find(uint64_t address, struct mapping *out);
 /* The first mapping that ends after `address`; for walking a range. */
 bool maps_next(uint64_t address, struct mapping *out);
 
+/* Can code at `pc` change without a system call that says so? */
+bool maps_may_change(uint64_t pc);
+
 /* How far from `pc` on memory is executable without a gap; `pc` or less where it is not. */
 uint64_t maps_executable_end(uint64_t pc);
 

@@ -373,6 +373,8 @@ static void handle_at_safe_point(struct native_thread *thread, unsigned number, 
 
 static void handle(int number, siginfo_t *info, struct ucontext *kernel)
 {
+    /* The program may have asked for alignment checks, which the kernel leaves on. */
+    __asm__ volatile("pushfq; andl $~0x40000, (%%rsp); popfq" : : : "cc", "memory");
     struct native_thread *thread = thread_self();
     struct sigcontext *context = &kernel->uc_mcontext;
     uint64_t pc = context->rip;

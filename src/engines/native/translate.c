@@ -12,12 +12,15 @@
  * at every instruction how far it is ahead.
  */
 #include "engines/native/translate.h"
+#include "engines/native/assemble.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
 #include "engines/native/requests.h"
 #include "engines/native/translation.h"
 #include <sys/mman.h>
+
+#define CHECKED_MAX 24 /* instructions of a block that is compared at every entry */
 
 /* One translation at a time: the cache's lock is held. */
 static struct translation translation;
@@ -27,7 +30,7 @@ static struct translation translation;
 static bool goes_on_after_call(const struct translation *t, uint64_t next)
 {
     struct code_place place = code_map_find(&core.code, next);
-    return !t->plt && !place.plt && place.function == t->function &&
+    return !t->plt && !t->checked && !place.plt && place.function == t->function &&
            (t->function || place.module->kind == CODE_ANONYMOUS);
 }
 
@@ -74,7 +77,8 @@ static void decode_block(struct translation *t)
     t->end = END_CUT;
     if (end <= t->pc)
         t->end = END_UNMAPPED;
-    while (t->end == END_CUT && t->count < INSTRUCTIONS_MAX && branches < BRANCHES_MAX) {
+    unsigned most = t->checked ? CHECKED_MAX : INSTRUCTIONS_MAX;
+    while (t->end == END_CUT && t->count < most && branches < BRANCHES_MAX) {
         struct instruction *instruction = &t->instructions[t->count];
         uint64_t left = end - (t->pc + at);
         if (left == 0 || (t->count && leaves_function(t, t->pc + at, within)))
@@ -110,33 +114,16 @@ void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
     };
 }
 
-/* All six flags are overwritten before any is read, from instruction `at` on. */
-bool flags_dead(const struct translation *t, unsigned at)
-{
-    unsigned dead = 0;
-    for (unsigned i = at; i < t->count; i++) {
-        const struct instruction *instruction = &t->instructions[i];
-        if (instruction->flags_read & ~dead)
-            return false;
-        dead |= instruction->flags_killed;
-        if (dead == FLAGS_ALL)
-            return true;
-        if (is_branch(instruction))
-            return false;
-    }
-    return false;
-}
+#define LOOK_AHEAD 12 /* instructions */
 
-/* Follows direct jumps, and branches that are not taken only if they come first of all: a branch
- * reads flags. */
-bool flags_dead_at(uint64_t pc)
+/* Flags that are not in `dead` are overwritten before they are read, from `pc` on. Looks at both
+ * ways of a branch, `branches` deep. */
+static bool flags_die(uint64_t pc, unsigned dead, unsigned branches)
 {
     struct mapping mapping;
-    unsigned dead = 0;
-    if (!maps_find(pc, &mapping) || !(mapping.flags & MAPPING_FILE) ||
-        (mapping.protection & PROT_WRITE))
+    if (!maps_find(pc, &mapping) || maps_may_change(pc) || !(mapping.protection & PROT_EXEC))
         return false; /* code that may change proves nothing */
-    for (unsigned looked = 0; looked < 16; looked++) {
+    for (unsigned looked = 0; looked < LOOK_AHEAD; looked++) {
         struct instruction instruction;
         uint64_t left = mapping.end - pc;
         if (pc < mapping.start || pc >= mapping.end ||
@@ -148,22 +135,54 @@ bool flags_dead_at(uint64_t pc)
         if (dead == FLAGS_ALL)
             return true;
         pc += instruction.length;
-        if (instruction.class == CLASS_JUMP || instruction.class == CLASS_CALL)
-            pc += instruction.immediate;
-        else if (is_branch(&instruction))
-            return false;
+        switch (instruction.class) {
+        case CLASS_ORDINARY: break;
+        case CLASS_JUMP:
+        case CLASS_CALL: pc += instruction.immediate; break;
+        case CLASS_JUMP_IF:
+            if (!branches || !flags_die(pc + instruction.immediate, dead, branches - 1))
+                return false;
+            break;
+        default: return false;
+        }
     }
     return false;
 }
 
-static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
+bool flags_dead_at(uint64_t pc)
 {
-    struct emitter *e = &t->code;
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    return flags_die(pc, 0, 1);
+}
+
+bool flags_dead(const struct translation *t, unsigned at)
+{
+    unsigned dead = 0;
+    for (unsigned i = at; i < t->count; i++) {
+        const struct instruction *instruction = &t->instructions[i];
+        if (instruction->flags_read & ~dead)
+            return false;
+        dead |= instruction->flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        switch (instruction->class) {
+        case CLASS_ORDINARY: break;
+        case CLASS_JUMP_IF:
+            if (!flags_die(branch_target(t, i), dead, 1))
+                return false;
+            break;
+        case CLASS_JUMP:
+        case CLASS_CALL: return flags_die(branch_target(t, i), dead, 1);
+        default: return false;
+        }
+    }
+    return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);
+}
+
+/* Counts without a register or, if they are live, the flags. */
+static void emit_add(struct emitter *e, unsigned instructions, bool flags_are_dead)
+{
     if (flags_are_dead) {
-        emit_bytes(e, "\x65\x48\x83\x04\x25", 5);
-        emit_u32(e, THREAD_INSTRUCTIONS);
-        emit_byte(e, instructions);
+        add_instructions(e, instructions);
         return;
     }
     emit_spill(e, REGISTER_RAX);
@@ -172,6 +191,12 @@ static void emit_count(struct translation *t, unsigned instructions, bool flags_
     emit_byte(e, instructions);
     emit_store(e, THREAD_INSTRUCTIONS, REGISTER_RAX);
     emit_unspill(e, REGISTER_RAX);
+}
+
+static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
+{
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_add(&t->code, instructions, flags_are_dead);
 }
 
 uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
@@ -221,8 +246,27 @@ static void emit_jump_exit(struct translation *t, unsigned index, uint64_t targe
     emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, target));
 }
 
+/* The branch is taken to where what is still uncounted is counted. */
+static void emit_counting_branch(struct translation *t, unsigned index)
+{
+    uint64_t target = branch_target(t, index);
+    struct emitter cold = cold_begin();
+    emit_byte(&t->code, 0x0f);
+    emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
+    emit_u32(&t->code, cold.address - (t->code.address + 4));
+    emit_add(&cold, t->uncounted, flags_dead_at(target));
+    emit_align_patch(&cold, 1);
+    emit_byte(&cold, 0xe9);
+    emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, target));
+    cold_end(&cold);
+}
+
 static void emit_conditional(struct translation *t, unsigned index)
 {
+    if (t->uncounted) {
+        emit_counting_branch(t, index);
+        return;
+    }
     emit_align_patch(&t->code, 2);
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
@@ -356,38 +400,104 @@ static void emit_line_counts(struct translation *t, unsigned first, unsigned end
         emit_line_count(t, first, branch_target(t, end - 1), stub, lengths);
 }
 
+/* The number of instructions a segment runs, with a PLT stub that is folded into the last. */
+static unsigned segment_instructions(const struct translation *t, unsigned first, unsigned end)
+{
+    const struct instruction *last = &t->instructions[end - 1];
+    uint64_t slot;
+    unsigned count = end - first;
+    if (last->class == CLASS_REFUSED)
+        count--;
+    if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
+        count += plt_stub(branch_target(t, end - 1), &slot);
+    return count;
+}
+
+/*
+ * How a segment is counted, with what segments before it have left uncounted:
+ *   - by the sequence of its last instruction, which has the flags free anyway;
+ *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
+ *     and the next segment counts for both;
+ *   - by an add, put before the first instruction where the flags are dead.
+ */
 static void emit_segment(struct translation *t, unsigned first, unsigned end)
 {
-    unsigned place = first;
-    while (place < end && !flags_dead(t, place))
-        place++;
-    bool dead = place < end;
-    if (!dead)
-        place = first;
     const struct instruction *last = &t->instructions[end - 1];
-    unsigned counted = end - first;
-    uint64_t slot;
-    if (last->class == CLASS_REFUSED)
-        counted--;
-    if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
-        counted += plt_stub(branch_target(t, end - 1), &slot);
-    t->ahead = 0;
+    unsigned counted = segment_instructions(t, first, end), place = end;
+    bool folds = !options.line_detail && folds_count(t, end - 1);
+    bool defers = !options.line_detail && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
+                  end < t->count;
+    bool adds = !options.line_detail && !folds && !defers && t->uncounted + counted;
+    if (adds)
+        for (place = first; place < end && !flags_dead(t, place);)
+            place++;
+    bool dead = place < end;
+    if (adds && !dead)
+        place = first;
+    t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = 0;
-    if (options.line_detail && counted)
+    if (options.line_detail && counted) {
         emit_line_counts(t, first, end);
+        t->ahead = counted;
+    }
+    t->uncounted += options.line_detail ? 0 : counted;
+    t->folded = folds ? t->uncounted : 0;
     for (unsigned i = first; i < end; i++) {
-        if (i == place && counted && !options.line_detail)
-            emit_count(t, counted, dead);
-        if (options.line_detail ? i == first : i == place)
-            t->ahead += counted;
+        if (i == place && adds) {
+            emit_count(t, t->uncounted, dead);
+            t->ahead += t->uncounted;
+            t->uncounted = 0;
+        }
         add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
         emit_instruction(t, i);
         t->ahead--;
     }
+    if (folds)
+        t->uncounted = 0;
+}
+
+/* Aligned: the program may have asked for alignment checks (AC). */
+static unsigned check_size(uint64_t at, unsigned left)
+{
+    if (left >= 8 && at % 8 == 0)
+        return 8;
+    return left >= 4 && at % 4 == 0 ? 4 : 1;
+}
+
+/*
+ * Compares the source with what is translated here, word by word. A block that changes its own
+ * later instructions is not noticed before its next entry.
+ */
+static void emit_check(struct translation *t)
+{
+    struct emitter *e = &t->code;
+    uint64_t changed = cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true, 0);
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_spill(e, RAX);
+    save_flags(e);
+    emit_spill(e, RCX);
+    emit_spill(e, RDX);
+    emit_constant(e, RCX, t->pc);
+    for (unsigned at = 0; at < t->source_size;) {
+        uint64_t word = 0;
+        unsigned size = check_size(t->pc + at, t->source_size - at);
+        memcpy(&word, t->source + at, size);
+        emit_constant(e, RAX, word);
+        if (size == 8)
+            emit_byte(e, 0x48);
+        emit_byte(e, size == 1 ? 0x3a : 0x3b); /* cmp al/eax/rax, [rcx + at] */
+        emit_byte(e, 0x80 | RAX << 3 | RCX);
+        emit_u32(e, at);
+        jump_if(e, IF_NOT_EQUAL, changed);
+        at += size;
+    }
+    restore_all(e, !flags_dead(t, 0));
 }
 
 static void emit_block(struct translation *t)
 {
+    if (t->checked)
+        emit_check(t);
     for (unsigned first = 0, end; first < t->count; first = end) {
         end = segment_end(t, first);
         emit_segment(t, first, end);
@@ -411,11 +521,12 @@ struct block *translate_block(uint64_t pc)
     struct translation *t = &translation;
     t->pc = pc;
     t->source = (const uint8_t *)pc;
-    t->count = t->mark_count = t->segment_count = 0;
+    t->count = t->mark_count = t->segment_count = t->uncounted = 0;
     t->source_size = 0;
     struct code_place place = code_map_find(&core.code, pc);
     t->function = place.function;
     t->plt = place.plt;
+    t->checked = maps_may_change(pc);
     decode_block(t);
 
     block = cache_add_block(pc);

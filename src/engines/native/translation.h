@@ -25,9 +25,12 @@ struct translation {
     struct mark marks[MARKS_MAX];
     unsigned mark_count;
     int ahead;
+    unsigned uncounted; /* instructions that ran by here and are in no counter yet */
+    unsigned folded; /* instructions that the segment's last one has yet to count */
     uint32_t block; /* number */
     struct code_function *function;
     bool plt;
+    bool checked;   /* the source may change: compared at every entry */
     uint32_t segments[BRANCHES_MAX + 2];
     unsigned segment_count;
 };
@@ -56,6 +59,9 @@ uint64_t branch_target(const struct translation *t, unsigned index);
 void emit_call(struct translation *t, unsigned index);
 void emit_return(struct translation *t, unsigned index);
 void emit_indirect_jump(struct translation *t, unsigned index);
+
+/* Does the sequence for instruction `index` count its whole segment? It has the flags free. */
+bool folds_count(const struct translation *t, unsigned index);
 
 /* How many instructions a direct call or jump to `target` runs in a PLT stub that is folded into
  * it; 0 if it is not a stub of the plain kind. *slot is where the callee's address stands. */

@@ -26,6 +26,9 @@ struct block_info {
     uint32_t capacity;              /* of those two */
 };
 
+/* Stands for a jump to the block where a call has its site's number; no site has such a number. */
+#define JUMP_TO(info) (0x80000000u | (info)->number)
+
 enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
 
 struct engine_options {
@@ -65,6 +68,7 @@ uint32_t block_instructions_before(const struct block_info *info, Addr address);
 /* slow.c: called from inline code */
 VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp);
 VG_REGPARM(0) void slow_call(void);
+VG_REGPARM(2) void slow_tail_call(struct block_info *info, UWord sp);
 VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(0) void slow_grow(void);

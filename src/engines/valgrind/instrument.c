@@ -503,7 +503,24 @@ static void emit_indirect_jump(const IRSB *block, const struct code_place *place
     call_if(leaves, 2, "slow_jump", slow_jump, mkIRExprVec_2(block->next, sp));
 }
 
-/* A direct jump, or a fall-through, from `info` to `target`; taken if `guard` holds. */
+/* A direct jump that is always taken: the child is found in a slot, as for a call. */
+static void emit_tail_call(struct block_info *target, const VexGuestLayout *layout)
+{
+    IRExpr *current = load_hot(HOT(current));
+    UInt slot = offsetof(struct context, slots) +
+                target->number % CONTEXT_SLOTS * sizeof(struct context_slot);
+    IRExpr *token = word(JUMP_TO(target));
+    /* A jump from a frame that was left, or with a call pending, is nothing to repeat. */
+    IRExpr *sp = stack_pointer(layout);
+    IRExpr *other = op(Iop_Or64, op(Iop_Xor64, load_field(current, slot), token),
+                       widen(frame_is_left(sp)));
+
+    call_if(op(Iop_CmpNE64, other, word(0)), 2, "slow_tail_call", slow_tail_call,
+            mkIRExprVec_2(address_of(target), sp));
+    enter_child(load_field(current, slot + offsetof(struct context_slot, child)));
+}
+
+/* A direct jump, or a fall-through, from `info` to `target`; taken if `guard` holds, NULL: always. */
 static void emit_direct_jump(const struct block_info *info, Addr target, IRExpr *guard,
                              const VexGuestLayout *layout)
 {
@@ -512,8 +529,11 @@ static void emit_direct_jump(const struct block_info *info, Addr target, IRExpr 
     /* What happens in stubs is the caller's; anonymous code has its own test. */
     if (place.plt || !place.function || place.function == info->function)
         return;
-    call_if(guard, 2, "slow_mismatch", slow_mismatch,
-            mkIRExprVec_2(address_of(block_info_at(target)), stack_pointer(layout)));
+    if (guard)
+        call_if(guard, 2, "slow_mismatch", slow_mismatch,
+                mkIRExprVec_2(address_of(block_info_at(target)), stack_pointer(layout)));
+    else
+        emit_tail_call(block_info_at(target), layout);
 }
 
 static void emit_budget_check(IRExpr *before, UInt done)
@@ -614,8 +634,7 @@ static void emit_end(struct block_info *info, const struct code_place *place,
         break;
     case Ijk_Boring:
         if (block->next->tag == Iex_Const && !place->plt)
-            emit_direct_jump(info, block->next->Iex.Const.con->Ico.U64,
-                             IRExpr_Const(IRConst_U1(True)), layout);
+            emit_direct_jump(info, block->next->Iex.Const.con->Ico.U64, NULL, layout);
         else if (block->next->tag != Iex_Const && place->plt)
             emit_stub_jump(block);
         else if (block->next->tag != Iex_Const)
