@@ -21,7 +21,7 @@ if [ "$1" = test ]; then
     # guests
     packages="$packages gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user"
     # the viewer, in a real browser
-    packages="$packages nodejs chromium"
+    packages="$packages nodejs chromium fonts-dejavu-core"
 fi
 
 missing=
