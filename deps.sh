@@ -15,7 +15,7 @@ packages="$packages libsecp256k1-dev"
 packages="$packages python3-dev"
 
 if [ "$1" = test ]; then
-    packages="$packages libcmocka-dev python3-pytest clang libclang-rt-14-dev"
+    packages="$packages libcmocka-dev python3-pytest python3-pytest-xdist clang libclang-rt-14-dev"
     # programs to profile, and readers of what we export
     packages="$packages bzip2 sqlite3 perl dwz llvm golang-go linux-perf time"
     # guests

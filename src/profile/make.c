@@ -1,7 +1,6 @@
 #include "profile/make.h"
 
 #include "common/memory.h"
-#include <string.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +83,7 @@ uint32_t maker_function(struct profile_maker *maker, const char *name, const cha
     uint32_t *place = map_place(&maker->functions, map_pair(module, string));
 
     if (*place == MAP_ABSENT)
-        *place = add_function(maker->profile, module, string,
-                              strncmp(name, "py::", 4) ? FUNCTION_NATIVE : FUNCTION_PYTHON);
+        *place = add_function(maker->profile, module, string, FUNCTION_NATIVE);
     return *place;
 }
 

@@ -263,6 +263,13 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
     return machine && memory_find_mapping(&machine->memory, address, start, end);
 }
 
+/* Nothing of the guest's memory is looked at: only CPython's would be. */
+bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
+{
+    (void)address, (void)buffer, (void)size_bytes;
+    return false;
+}
+
 void platform_function_found(uint64_t start, uint64_t end)
 {
     struct riscv_machine *machine = machine_running();

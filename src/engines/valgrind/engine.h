@@ -38,6 +38,7 @@ struct engine_options {
     ULong checkpoint;        /* instructions, 0: never */
     Bool progress;           /* keep run_folder/status.PID up to date */
     Bool repeatable;         /* randomness from the kernel is fixed */
+    Bool python;             /* Python frames are watched */
 };
 
 extern struct engine_options options;
@@ -76,6 +77,9 @@ VG_REGPARM(2) void slow_return(UWord target, UWord sp);
 VG_REGPARM(2) void slow_jump(UWord target, UWord sp);
 VG_REGPARM(1) void slow_count(ULong key);
 VG_REGPARM(1) void slow_budget(UWord done);
+VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
+VG_REGPARM(1) void slow_python_frame(UWord frame);
+VG_REGPARM(0) void slow_python_leave(void);
 
 /* output.c */
 void output_begin(void);

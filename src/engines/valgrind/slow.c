@@ -132,6 +132,21 @@ VG_REGPARM(2) void slow_jump(UWord target, UWord sp)
     slow_mismatch(block_info_at(target), sp);
 }
 
+VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
+{
+    python_enter(&core, running, module, state);
+}
+
+VG_REGPARM(1) void slow_python_frame(UWord frame)
+{
+    python_frame_changed(&core, running, frame);
+}
+
+VG_REGPARM(0) void slow_python_leave(void)
+{
+    python_leave(&core, running);
+}
+
 VG_REGPARM(1) void slow_count(ULong key)
 {
     counts_miss(&core.counts, key);
