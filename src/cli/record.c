@@ -82,6 +82,25 @@ static int record_in(const struct record_options *options, const struct engine *
     return record_exit_status(wait_status);
 }
 
+/* Finds out now, not after an hour, that the profile cannot be written. What is there stays; errno
+ * says why not. */
+static bool can_be_written(const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (file < 0 && errno == EEXIST) {
+        file = open(path, O_WRONLY | O_CLOEXEC);
+        if (file >= 0)
+            close(file);
+        return file >= 0;
+    }
+    if (file < 0)
+        return false;
+    close(file);
+    unlink(path);
+    return true;
+}
+
 int command_record(int argc, char **argv)
 {
     struct record_options options;
@@ -92,14 +111,8 @@ int command_record(int argc, char **argv)
     if (status || done)
         return status;
     options.progress = !options.quiet && isatty(STDERR_FILENO);
-    /* Find out now, not after an hour, that the profile cannot be written. */
-    int file = open(options.output, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
-    bool existed = file >= 0 && lseek(file, 0, SEEK_END) > 0;
-    if (file < 0)
+    if (!can_be_written(options.output))
         return cli_fail("%s: %s", options.output, strerror(errno));
-    close(file);
-    if (!existed)
-        unlink(options.output);
     const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
     if (!mkdtemp(run_folder))

@@ -258,6 +258,9 @@ int record_parse(int argc, char **argv, struct record_options *options,
         if (!read_elf_header(options->program, &header) || header.e_machine != EM_RISCV)
             return cli_fail("%s: %s", options->program, strerror(errno));
     }
+    if (options->raw && options->skip_function_count)
+        return cli_fail("record: --skip-function needs names, which --raw does without: skip "
+                        "after `trueflame symbolize`");
     if (!options->output)
         options->output = memory_format("%s.flame", basename(argv[optind]));
     return choose_engine(options, choice, engine);

@@ -1,6 +1,7 @@
 #include "core/code.h"
 #include "core/elf_functions.h"
 #include "core/platform.h"
+#include "core/python.h"
 #include "core/text.h"
 
 void code_map_init(struct code_map *map)
@@ -77,6 +78,7 @@ struct code_module *code_map_add_image(struct code_map *map, const char *path, c
         .bias = bias,
     };
     elf_read_functions(module, image, size_bytes);
+    module->python = python_recognise(module, image, size_bytes);
     struct code_module *earlier = find_earlier(map, path, start, bias, module->build_id);
     if (earlier && earlier->build_id[0]) {
         earlier->end = end;

@@ -59,6 +59,7 @@ struct code_module {
     char build_id[65];   /* hex, "" where there is none */
     uint8_t kind;        /* enum code_module_kind */
     bool live;           /* mapped now */
+    struct python_module *python; /* NULL unless it is CPython */
     bool has_lines;      /* has debug information, or its debug file may have */
     uint32_t raw_id;
     uint64_t start, end; /* where it is, or was, mapped: absolute */

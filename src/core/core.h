@@ -9,6 +9,7 @@
  *   return   top entry has this target and sp: pop                    else core_return
  *   jump     indirect, and the frame may have been left               core_jump
  *   block    current->code is not the block's function                core_mismatch
+ *   Python   see core/python.h
  *
  * Words: a *plane* is a tree of its own that counts go to. Plane 0 takes what runs while recording
  * is off, plane N+1 is part N of the recording. Starting, stopping, zeroing and dumping move the
@@ -22,6 +23,7 @@
 
 #include "core/code.h"
 #include "core/counts.h"
+#include "core/python.h"
 #include "core/tree.h"
 
 /* ---- shadow stacks ---- */
@@ -51,6 +53,8 @@ struct hot {
     uint64_t instructions;     /* a running count, where the engine keeps one */
     uint64_t block;            /* the engine's own: what is executing */
     uint64_t engine[2];
+    uint64_t python_frame;     /* the frame that CPython executed when it was last looked at */
+    uint64_t python_state;     /* its thread state: while the evaluator runs, readable memory */
 };
 
 #define STACK_FIRST_REACH 8192
@@ -67,6 +71,7 @@ struct stack {
     struct stack *next;       /* all stacks of the process */
     struct stack *next_suspended; /* in its hash bucket */
     bool suspended;
+    struct python_frames python; /* the Python frames on it */
 };
 
 struct thread {
@@ -83,8 +88,11 @@ struct thread {
 struct part {
     const char *name;  /* what the dump was called; NULL for the one that is open */
     const char *label; /* texts given since the last dump, NULL for none */
-    bool dropped;      /* zeroed, or inherited over a fork: not written */
+    bool dropped;      /* zeroed: not written */
 };
+
+/* The plane of what a process inherited over a fork: not its own, neither recorded nor not. */
+#define PLANE_INHERITED UINT32_MAX
 
 /* A thread's root in a plane. */
 struct plane_root {
@@ -101,6 +109,7 @@ enum repair {
     REPAIR_NEW_STACK,
     REPAIR_RETURN_AS_JUMP,   /* a `ret` that went to the start of a function or stayed in its own */
     REPAIR_UNMATCHED_RETURN, /* a `ret` nobody called for; the tree is in doubt from there */
+    REPAIR_PYTHON,           /* Python frames taken anew from the interpreter */
     REPAIR_KINDS,
 };
 
@@ -145,6 +154,7 @@ struct core {
     bool recording;
     uint32_t plane;          /* where counts go now */
     uint64_t repairs[REPAIR_KINDS];
+    struct python python;
     struct core_block *blocks;
     uint32_t block_count, block_capacity;
     uint32_t *block_buckets;

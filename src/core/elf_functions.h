@@ -15,4 +15,7 @@ void elf_read_functions(struct code_module *module, const uint8_t *image, size_t
 bool elf_find_segment(const uint8_t *image, size_t size_bytes, uint64_t file_offset,
                       uint64_t *address_minus_offset);
 
+/* The value of the dynamic symbol `name` that the file defines. False if there is none. */
+bool elf_find_symbol(const uint8_t *image, size_t size_bytes, const char *name, uint64_t *value);
+
 #endif

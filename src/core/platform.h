@@ -25,6 +25,9 @@ void platform_unmap_file(const uint8_t *bytes, size_t size_bytes);
  * stacks apart that were mapped separately. */
 bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end);
 
+/* Copies the program's memory [address, address + size_bytes). False if it is not all readable. */
+bool platform_read(uint64_t address, void *buffer, size_t size_bytes);
+
 /* Blocks that were translated for [start, end) must ask again which function they belong to:
  * a function without a symbol turned out to begin there. */
 void platform_function_found(uint64_t start, uint64_t end);

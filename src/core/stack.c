@@ -33,6 +33,7 @@ const char *const repair_names[REPAIR_KINDS] = {
     [REPAIR_NEW_STACK] = "new-stack",
     [REPAIR_RETURN_AS_JUMP] = "return-as-jump",
     [REPAIR_UNMATCHED_RETURN] = "unmatched-return",
+    [REPAIR_PYTHON] = "python-resync",
 };
 
 /* ---- the stacks of a process ---- */
@@ -101,6 +102,7 @@ static struct stack *stack_new(struct core *core, struct context *context, uint6
         .return_address = STACK_BOTTOM_MARK, .stack_pointer = sp, .context = context};
     stack->saved = (struct hot){.current = context, .top = stack->base + 1};
     stack->start_unknown = !sp;
+    stack->python.count = 0;
     if (sp)
         note_mapping(stack, sp - 8);
     return stack;
@@ -114,6 +116,7 @@ static void stack_release(struct core *core, struct stack *stack)
         at = &(*at)->next;
     *at = stack->next;
     platform_release(stack->base, (stack->limit - stack->base) * sizeof *stack->base);
+    platform_release(stack->python.items, stack->python.capacity * sizeof *stack->python.items);
     platform_release(stack, sizeof *stack);
 }
 
@@ -202,6 +205,14 @@ static void move_to_plane(struct core *core, struct stack *stack, struct hot *ho
         entry->context = twin;
     }
     hot->current = twin_of(core, hot->current, known, twin);
+    known = NULL;
+    for (size_t i = 0; i < stack->python.count; i++) {
+        struct context *context = stack->python.items[i].context;
+        if (context != known)
+            twin = twin_of(core, context, known, twin);
+        known = context;
+        stack->python.items[i].context = twin;
+    }
     stack->plane = core->plane;
 }
 
@@ -223,6 +234,7 @@ static void load_stack(struct core *core, struct thread *thread, struct stack *s
     hot->limit = stack->limit;
     hot->pending_site = stack->saved.pending_site;
     hot->reach = STACK_FIRST_REACH;
+    python_stack_loaded(thread);
     move_to_plane(core, stack, hot);
     core_keep_room(core, thread);
 }
@@ -419,11 +431,33 @@ static void enter(struct thread *thread, struct context *child)
     child->calls++;
 }
 
+/* From a Python frame the evaluator jumps to a part of itself that no symbol says is one, and back;
+ * rarely for good. Either way it is shown below the Python frame. */
+static bool tail_call_from_python(struct core *core, struct thread *thread,
+                                  struct code_function *function)
+{
+    struct context *current = thread->hot->current;
+    struct context *python = current->flags & CONTEXT_TAIL ? current->parent : current;
+
+    if (!(python->function->flags & CODE_FUNCTION_PYTHON))
+        return false;
+    if (python->code == function) {
+        thread->hot->current = python;
+        return true;
+    }
+    struct context *child = tree_child_of(&core->tree, python, 0, function);
+    child->flags |= CONTEXT_TAIL;
+    enter(thread, child);
+    return true;
+}
+
 /* Another function runs in the frame of the current one. */
 static void tail_call(struct core *core, struct thread *thread, struct code_function *function)
 {
     struct context *current = thread->hot->current;
 
+    if (tail_call_from_python(core, thread, function))
+        return;
     if (!core->options.keep_tail_calls) {
         enter(thread, tree_in_place_of(&core->tree, current, function));
         return;
@@ -571,6 +605,10 @@ void core_forked(struct core *core, struct thread *thread)
             core_thread_end(core, other);
     for (uint32_t i = 0; i < core->part_count; i++)
         core->parts[i].dropped = true;
+    for (uint32_t i = 0; i < core->root_count; i++)
+        core->roots[i].plane = PLANE_INHERITED;
+    for (struct stack *stack = core->stacks; stack; stack = stack->next)
+        stack->plane = PLANE_INHERITED;
     for (unsigned i = 0; i < REPAIR_KINDS; i++)
         core->repairs[i] = 0;
     core_zero(core);

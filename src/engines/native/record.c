@@ -58,6 +58,15 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
     return true;
 }
 
+bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
+{
+    struct mapping mapping;
+    if (!maps_find(address, &mapping) || size_bytes > mapping.end - address)
+        return false;
+    __builtin_memcpy(buffer, (const void *)address, size_bytes);
+    return true;
+}
+
 void platform_function_found(uint64_t start, uint64_t end)
 {
     cache_invalidate(start, end);

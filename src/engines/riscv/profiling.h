@@ -21,16 +21,17 @@
 #define CALLER_SIDE 8
 
 struct profiler {
-    struct hot hot;        /* first: dispatch touches it all the time */
-    int64_t settled;       /* machine->slice when instructions were last added to a context */
+    struct hot hot;  /* first: dispatch touches it all the time */
+    int64_t settled; /* machine->slice when instructions were last added to a context */
     struct thread *thread;
     struct core core;
     struct code_module *module;
     bool line_detail;
-    uint64_t trampoline;   /* handlers return there; 0: none */
+    uint64_t trampoline; /* handlers return there; 0: none */
 };
 
-/* Where the function that holds `address` ends, for the translator; UINT64_MAX without a profile. */
+/* Where the function that holds `address` ends, for the translator; UINT64_MAX without a profile.
+ */
 uint64_t profiling_function_end(struct riscv_machine *machine, uint64_t address);
 
 /* Fills in what the profile knows of a new block. */
@@ -67,6 +68,9 @@ void profiling_mismatch(struct riscv_machine *machine, struct block *next);
 
 /* addi x0, x0, number: what follows in this function is counted in a frame `label:number`. */
 void profiling_marker(struct riscv_machine *machine, int32_t number);
+
+/* What the program asks of the profiler; a4 points to the request and its argument. */
+void profiling_request(struct riscv_machine *machine);
 
 /* Of the instructions of `block`, which were charged, only the first `executed` ran. */
 void profiling_cut_block(struct riscv_machine *machine, struct block *block, unsigned executed);

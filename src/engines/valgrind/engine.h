@@ -26,6 +26,9 @@ struct block_info {
     uint32_t capacity;              /* of those two */
 };
 
+/* Stands for a jump to the block where a call has its site's number; no site has such a number. */
+#define JUMP_TO(info) (0x80000000u | (info)->number)
+
 enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
 
 struct engine_options {
@@ -35,6 +38,7 @@ struct engine_options {
     ULong checkpoint;        /* instructions, 0: never */
     Bool progress;           /* keep run_folder/status.PID up to date */
     Bool repeatable;         /* randomness from the kernel is fixed */
+    Bool python;             /* Python frames are watched */
 };
 
 extern struct engine_options options;
@@ -65,6 +69,7 @@ uint32_t block_instructions_before(const struct block_info *info, Addr address);
 /* slow.c: called from inline code */
 VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp);
 VG_REGPARM(0) void slow_call(void);
+VG_REGPARM(2) void slow_tail_call(struct block_info *info, UWord sp);
 VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target);
 VG_REGPARM(0) void slow_grow(void);
@@ -72,6 +77,9 @@ VG_REGPARM(2) void slow_return(UWord target, UWord sp);
 VG_REGPARM(2) void slow_jump(UWord target, UWord sp);
 VG_REGPARM(1) void slow_count(ULong key);
 VG_REGPARM(1) void slow_budget(UWord done);
+VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
+VG_REGPARM(1) void slow_python_frame(UWord frame);
+VG_REGPARM(0) void slow_python_leave(void);
 
 /* output.c */
 void output_begin(void);

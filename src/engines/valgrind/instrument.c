@@ -19,6 +19,8 @@
  * another function sees to it: jumps at their source, returns by their entry, signal handlers and
  * threads where they begin (events.c). Only anonymous code has the test, at each block.
  *
+ * Blocks of CPython's evaluator begin with a look at the frame that it executes; see core/python.h.
+ *
  * The running thread's `hot` is reached through a word of Valgrind's shadow registers, which is
  * one load; as a constant, its address would be put together anew for each access.
  *
@@ -35,7 +37,10 @@
 #include "core/platform.h"
 
 #include "pub_tool_libcassert.h"
+#include "pub_tool_libcprint.h"
 #include "pub_tool_machine.h"
+
+#include "libvex_guest_amd64.h"
 
 #include <stddef.h>
 
@@ -503,7 +508,24 @@ static void emit_indirect_jump(const IRSB *block, const struct code_place *place
     call_if(leaves, 2, "slow_jump", slow_jump, mkIRExprVec_2(block->next, sp));
 }
 
-/* A direct jump, or a fall-through, from `info` to `target`; taken if `guard` holds. */
+/* A direct jump that is always taken: the child is found in a slot, as for a call. */
+static void emit_tail_call(struct block_info *target, const VexGuestLayout *layout)
+{
+    IRExpr *current = load_hot(HOT(current));
+    UInt slot = offsetof(struct context, slots) +
+                target->number % CONTEXT_SLOTS * sizeof(struct context_slot);
+    IRExpr *token = word(JUMP_TO(target));
+    /* A jump from a frame that was left, or with a call pending, is nothing to repeat. */
+    IRExpr *sp = stack_pointer(layout);
+    IRExpr *other = op(Iop_Or64, op(Iop_Xor64, load_field(current, slot), token),
+                       widen(frame_is_left(sp)));
+
+    call_if(op(Iop_CmpNE64, other, word(0)), 2, "slow_tail_call", slow_tail_call,
+            mkIRExprVec_2(address_of(target), sp));
+    enter_child(load_field(current, slot + offsetof(struct context_slot, child)));
+}
+
+/* A direct jump, or a fall-through, from `info` to `target`; taken if `guard` holds, NULL: always. */
 static void emit_direct_jump(const struct block_info *info, Addr target, IRExpr *guard,
                              const VexGuestLayout *layout)
 {
@@ -512,8 +534,11 @@ static void emit_direct_jump(const struct block_info *info, Addr target, IRExpr 
     /* What happens in stubs is the caller's; anonymous code has its own test. */
     if (place.plt || !place.function || place.function == info->function)
         return;
-    call_if(guard, 2, "slow_mismatch", slow_mismatch,
-            mkIRExprVec_2(address_of(block_info_at(target)), stack_pointer(layout)));
+    if (guard)
+        call_if(guard, 2, "slow_mismatch", slow_mismatch,
+                mkIRExprVec_2(address_of(block_info_at(target)), stack_pointer(layout)));
+    else
+        emit_tail_call(block_info_at(target), layout);
 }
 
 static void emit_budget_check(IRExpr *before, UInt done)
@@ -524,6 +549,43 @@ static void emit_budget_check(IRExpr *before, UInt done)
     call_if(over, 1, "slow_budget", slow_budget, mkIRExprVec_1(word(done)));
 }
 
+/* ---- Python ---- */
+
+/* NULL unless the place is in the evaluator of a CPython whose frames are watched. */
+static struct python_module *watched_python(const struct code_place *place)
+{
+    struct python_module *python = place->module->python;
+
+    if (!options.python || !python || !place->function ||
+        place->function->start != python->evaluator)
+        return NULL;
+    Bool unread = python->readiness == PYTHON_UNREAD;
+    if (python_prepare(python))
+        return python;
+    if (unread)
+        VG_(printf)("trueflame: %s is a CPython that is not known here: its Python frames are not "
+                    "shown (--python=trampoline may do)\n", place->module->path);
+    return NULL;
+}
+
+static void emit_python_start(struct python_module *python, const struct block_info *info)
+{
+    const struct python_layout *layout = &python->layout;
+
+    if (info->address == python->evaluator + python->module->bias) {
+        IRExpr *state =
+            assign(Ity_I64, IRExpr_Get(offsetof(VexGuestAMD64State, guest_RDI), Ity_I64));
+        call_if(IRExpr_Const(IRConst_U1(True)), 2, "slow_python_enter", slow_python_enter,
+                mkIRExprVec_2(address_of(python), state));
+        return;
+    }
+    IRExpr *frame = load_field(load_hot(HOT(python_state)), layout->state_frame);
+    if (layout->has_c_frame)
+        frame = load_field(frame, layout->c_frame_frame);
+    call_if(op(Iop_CmpNE64, frame, load_hot(HOT(python_frame))), 1, "slow_python_frame",
+            slow_python_frame, mkIRExprVec_1(frame));
+}
+
 /* ---- the whole block ---- */
 
 static void emit_start(struct block_info *info, const struct code_place *place,
@@ -532,6 +594,9 @@ static void emit_start(struct block_info *info, const struct code_place *place,
     hot_base = assign(Ity_I64, IRExpr_Get(layout->total_sizeB, Ity_I64));
     if (!place->plt && !place->function)
         emit_anonymous_check(info, layout);
+    struct python_module *python = watched_python(place);
+    if (python)
+        emit_python_start(python, info);
     store_hot(HOT(block), word(info->number));
 }
 
@@ -610,12 +675,14 @@ static void emit_end(struct block_info *info, const struct code_place *place,
         emit_call(block, plan, info, layout);
         break;
     case Ijk_Ret:
+        if (watched_python(place))
+            call_if(IRExpr_Const(IRConst_U1(True)), 0, "slow_python_leave", slow_python_leave,
+                    mkIRExprVec_0());
         emit_return(block, layout);
         break;
     case Ijk_Boring:
         if (block->next->tag == Iex_Const && !place->plt)
-            emit_direct_jump(info, block->next->Iex.Const.con->Ico.U64,
-                             IRExpr_Const(IRConst_U1(True)), layout);
+            emit_direct_jump(info, block->next->Iex.Const.con->Ico.U64, NULL, layout);
         else if (block->next->tag != Iex_Const && place->plt)
             emit_stub_jump(block);
         else if (block->next->tag != Iex_Const)

@@ -52,6 +52,7 @@ static Bool on_option(const HChar *argument)
         options.core.start_off = line;
     } else if (VG_BOOL_CLO(argument, "--progress", options.progress)) {
     } else if (VG_BOOL_CLO(argument, "--repeatable", options.repeatable)) {
+    } else if (VG_BOOL_CLO(argument, "--python", options.python)) {
     } else {
         return False;
     }

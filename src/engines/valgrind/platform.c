@@ -87,6 +87,14 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
     return true;
 }
 
+bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
+{
+    if (!VG_(am_is_valid_for_client)(address, size_bytes, VKI_PROT_READ))
+        return false;
+    VG_(memcpy)(buffer, (const void *)address, size_bytes);
+    return true;
+}
+
 void platform_fail(const char *sentence)
 {
     VG_(fmsg)("%s\n", sentence);

@@ -11,9 +11,7 @@
 #include "pub_tool_threadstate.h"
 
 /* The change of context that a jump from the current one to this block makes is remembered in the
- * tree's cache, under numbers that no site has. */
-#define JUMP_TO(info) (0x80000000u | (info)->number)
-
+ * tree's cache. */
 VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
 {
     struct context *current = hot.current;
@@ -34,6 +32,25 @@ VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
     /* Only a change of context alone can be repeated: no entry, no stack changed. */
     if (!pending && hot.top == top && running->stack == stack)
         *entry = (struct tree_cache_entry){.key = key, .child = hot.current};
+}
+
+/* A direct jump to the start of another block that is not of this function. The inline code will
+ * make the slot's child current, and count a call for it. */
+VG_REGPARM(2) void slow_tail_call(struct block_info *info, UWord sp)
+{
+    struct context *current = hot.current;
+    struct stack_entry *top = hot.top;
+    struct stack *stack = running->stack;
+    uint32_t token = JUMP_TO(info);
+
+    if (hot.pending_site)
+        token = 0;
+    slow_mismatch(info, sp);
+    hot.current->calls--;
+    if (hot.top != top || running->stack != stack || hot.current == current)
+        token = 0;
+    current->slots[info->number % CONTEXT_SLOTS] =
+        (struct context_slot){.site = token, .child = hot.current};
 }
 
 /* The inline code will go on with entry->child, and count a call for it. Where there is no child
@@ -113,6 +130,21 @@ VG_REGPARM(2) void slow_jump(UWord target, UWord sp)
     if (hot.top[-1].stack_pointer - 8 - sp > hot.reach)
         core_jump(&core, running, target, sp);
     slow_mismatch(block_info_at(target), sp);
+}
+
+VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
+{
+    python_enter(&core, running, module, state);
+}
+
+VG_REGPARM(1) void slow_python_frame(UWord frame)
+{
+    python_frame_changed(&core, running, frame);
+}
+
+VG_REGPARM(0) void slow_python_leave(void)
+{
+    python_leave(&core, running);
 }
 
 VG_REGPARM(1) void slow_count(ULong key)

@@ -1,0 +1,316 @@
+/*
+ * python_code.c: what a Python frame executes, read from the program's memory.
+ *
+ * A code object is known by its address, but the address is used again when it is freed, and so
+ * may be the addresses of its strings. What is remembered about one is therefore believed only if
+ * its strings, their first characters and its line are still those that were seen.
+ *
+ * Functions are one for each (qualified name, file, first line): code that is compiled a thousand
+ * times from the same source is one function.
+ */
+#include "core/code.h"
+#include "core/platform.h"
+#include "core/python.h"
+#include "core/text.h"
+
+#define MIX            0x9e3779b97f4a7c15u
+#define CODE_BITS      13
+#define CODE_BYTES     144  /* the part of a code object that is looked at */
+#define FRAME_BYTES    72
+#define GLANCE_BYTES   64   /* of a string's characters, when it is seen again */
+#define TEXT_MOST      4096 /* characters of a name */
+
+#define GENERATOR_FLAGS 0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
+#define OWNED_BY_GENERATOR 1u
+
+struct python_known_code {
+    uint64_t address;
+    uint64_t name, qualified_name, file; /* addresses of the strings */
+    uint64_t glance;                     /* hash of what they looked like */
+    uint32_t line;
+    uint32_t flags;
+    struct code_function *function;      /* NULL: not shown */
+};
+
+static uint64_t word_at(const uint8_t *bytes, unsigned offset)
+{
+    uint64_t word;
+
+    __builtin_memcpy(&word, bytes + offset, sizeof word);
+    return word;
+}
+
+static uint32_t half_at(const uint8_t *bytes, unsigned offset)
+{
+    uint32_t half;
+
+    __builtin_memcpy(&half, bytes + offset, sizeof half);
+    return half;
+}
+
+bool python_read_frame(const struct python_module *module, uint64_t address,
+                       struct python_frame *frame)
+{
+    const struct python_layout *layout = &module->layout;
+    uint8_t bytes[FRAME_BYTES];
+
+    if (!platform_read(address, bytes, sizeof bytes))
+        return false;
+    frame->previous = word_at(bytes, layout->frame_previous);
+    frame->code = word_at(bytes, layout->frame_code) & ~(uint64_t)7;
+    frame->owner = layout->frame_owner ? bytes[layout->frame_owner] : 0;
+    frame->is_entry = layout->frame_is_entry ? bytes[layout->frame_is_entry]
+                      : layout->frame_owner  ? frame->owner >= layout->shim_owner
+                                             : true;
+    return true;
+}
+
+/* ---- strings ---- */
+
+struct text_head {
+    uint64_t length;
+    unsigned kind;       /* bytes a character */
+    uint64_t characters; /* address */
+};
+
+static bool read_text_head(const struct python_layout *layout, uint64_t address,
+                           struct text_head *head)
+{
+    uint8_t bytes[40];
+
+    if (!platform_read(address, bytes, sizeof bytes))
+        return false;
+    unsigned state = half_at(bytes, layout->text_state) >> layout->text_kind_shift;
+    head->length = word_at(bytes, layout->text_length);
+    head->kind = state & 7;
+    bool compact = state >> 3 & 1, ascii = state >> 4 & 1;
+    if (!compact || (head->kind != 1 && head->kind != 2 && head->kind != 4))
+        return false;
+    head->characters = address + (ascii ? layout->text_ascii_bytes : layout->text_compact_bytes);
+    return true;
+}
+
+static uint64_t glance_at(const struct python_layout *layout, uint64_t address)
+{
+    struct text_head head;
+    uint8_t bytes[GLANCE_BYTES] = {0};
+    uint64_t hash = 0;
+
+    if (!read_text_head(layout, address, &head))
+        return 0;
+    uint64_t size_bytes = head.length * head.kind;
+    size_bytes = size_bytes < GLANCE_BYTES ? size_bytes : GLANCE_BYTES;
+    if (!platform_read(head.characters, bytes, size_bytes))
+        return 0;
+    for (unsigned i = 0; i < size_bytes; i += 8)
+        hash = ((hash ^ word_at(bytes, i)) * MIX) ^ hash >> 31;
+    return (hash ^ head.length) * MIX;
+}
+
+static size_t put_utf8(char *out, uint32_t character)
+{
+    /* Names end at a NUL here, and half a surrogate pair is no character. */
+    if (!character || (character >= 0xd800 && character < 0xe000) || character > 0x10ffff)
+        character = '?';
+    if (character < 0x80) {
+        out[0] = character;
+        return 1;
+    }
+    size_t length = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = length; i-- > 1; character >>= 6)
+        out[i] = 0x80 | (character & 63);
+    out[0] = leads[length] | character;
+    return length;
+}
+
+/* The text in UTF-8, to be released with TEXT_ROOM bytes. NULL if it cannot be read. */
+#define TEXT_ROOM (4 * TEXT_MOST + 1)
+
+static char *read_text(const struct python_layout *layout, uint64_t address)
+{
+    struct text_head head;
+
+    if (!read_text_head(layout, address, &head))
+        return NULL;
+    uint64_t length = head.length < TEXT_MOST ? head.length : TEXT_MOST;
+    uint8_t *raw = platform_allocate(TEXT_ROOM);
+    char *text = platform_allocate(TEXT_ROOM);
+    size_t used = 0;
+    if (!platform_read(head.characters, raw, length * head.kind)) {
+        platform_release(text, TEXT_ROOM);
+        text = NULL;
+    }
+    for (uint64_t i = 0; text && i < length; i++) {
+        uint32_t character = raw[i * head.kind];
+        for (unsigned j = 1; j < head.kind; j++)
+            character |= (uint32_t)raw[i * head.kind + j] << 8 * j;
+        used += put_utf8(text + used, character);
+    }
+    platform_release(raw, TEXT_ROOM);
+    return text;
+}
+
+/* ---- functions and files, each one once ---- */
+
+static uint64_t hash_text(const char *text, uint64_t hash)
+{
+    while (*text)
+        hash = (hash ^ (uint8_t)*text++) * 1099511628211u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_function(const char *name, const char *file, uint32_t line)
+{
+    return hash_text(name, hash_text(file, line));
+}
+
+static struct code_module *file_of(struct python *python, const char *path)
+{
+    if (2 * python->file_count >= python->file_capacity) {
+        size_t old_capacity = python->file_capacity;
+        struct code_module **old = python->files;
+        python->file_capacity = old_capacity ? 2 * old_capacity : 256;
+        python->files = platform_allocate(python->file_capacity * sizeof *old);
+        for (size_t i = 0; i < old_capacity; i++) {
+            if (!old[i])
+                continue;
+            size_t at = hash_text(old[i]->path, 0) & (python->file_capacity - 1);
+            while (python->files[at])
+                at = (at + 1) & (python->file_capacity - 1);
+            python->files[at] = old[i];
+        }
+        platform_release(old, old_capacity * sizeof *old);
+    }
+    size_t at = hash_text(path, 0) & (python->file_capacity - 1);
+    for (; python->files[at]; at = (at + 1) & (python->file_capacity - 1))
+        if (text_equal(python->files[at]->path, path))
+            return python->files[at];
+    struct code_module *module = platform_allocate(sizeof *module);
+    *module = (struct code_module){
+        .path = text_keep(path), .kind = CODE_PYTHON, .live = true, .raw_id = CODE_NO_ID};
+    python->file_count++;
+    return python->files[at] = module;
+}
+
+static void functions_grow(struct python *python)
+{
+    size_t old_capacity = python->function_capacity;
+    struct code_function **old = python->functions;
+
+    python->function_capacity = old_capacity ? 2 * old_capacity : 1024;
+    python->functions = platform_allocate(python->function_capacity * sizeof *old);
+    for (size_t i = 0; i < old_capacity; i++) {
+        if (!old[i])
+            continue;
+        size_t at = hash_function(old[i]->name, old[i]->file, old[i]->line);
+        for (at &= python->function_capacity - 1; python->functions[at];
+             at = (at + 1) & (python->function_capacity - 1))
+            ;
+        python->functions[at] = old[i];
+    }
+    platform_release(old, old_capacity * sizeof *old);
+}
+
+static struct code_function *function_named(struct python *python, const char *name,
+                                            const char *file, uint32_t line)
+{
+    if (2 * python->function_count >= python->function_capacity)
+        functions_grow(python);
+    size_t at = hash_function(name, file, line) & (python->function_capacity - 1);
+    for (; python->functions[at]; at = (at + 1) & (python->function_capacity - 1)) {
+        struct code_function *function = python->functions[at];
+        if (function->line == line && text_equal(function->name, name) &&
+            text_equal(function->file, file))
+            return function;
+    }
+    struct code_function *function = platform_allocate(sizeof *function);
+    struct code_module *module = file_of(python, file);
+    *function = (struct code_function){
+        .module = module,
+        .start = line,
+        .end = line,
+        .flags = CODE_FUNCTION_PYTHON,
+        .raw_id = CODE_NO_ID,
+        .name = text_keep(name),
+        .file = module->path,
+        .line = line,
+    };
+    python->function_count++;
+    return python->functions[at] = function;
+}
+
+/* ---- code objects ---- */
+
+static struct code_function *read_function(struct python *python,
+                                           const struct python_known_code *code)
+{
+    const struct python_layout *layout = &python->module->layout;
+    char *name = read_text(layout, code->qualified_name);
+    char *file = read_text(layout, code->file);
+    struct code_function *function = NULL;
+
+    if (!name && code->name != code->qualified_name)
+        name = read_text(layout, code->name);
+    if (name && file)
+        function = function_named(python, name, file, code->line);
+    if (name)
+        platform_release(name, TEXT_ROOM);
+    if (file)
+        platform_release(file, TEXT_ROOM);
+    return function;
+}
+
+static bool same_code(const struct python_known_code *a, const struct python_known_code *b)
+{
+    return a->address == b->address && a->name == b->name &&
+           a->qualified_name == b->qualified_name && a->file == b->file && a->line == b->line &&
+           a->flags == b->flags && a->glance == b->glance;
+}
+
+/* NULL if there is no code object at `address`. */
+static const struct python_known_code *code_at(struct python *python, uint64_t address)
+{
+    const struct python_module *module = python->module;
+    const struct python_layout *layout = &module->layout;
+    uint8_t bytes[CODE_BYTES];
+
+    if (!platform_read(address, bytes, sizeof bytes) ||
+        word_at(bytes, 8) != module->module->bias + module->code_type)
+        return NULL;
+    struct python_known_code code = {
+        .address = address,
+        .name = word_at(bytes, layout->code_name),
+        .qualified_name = word_at(bytes, layout->code_qualified_name),
+        .file = word_at(bytes, layout->code_file),
+        .line = half_at(bytes, layout->code_line),
+        .flags = half_at(bytes, layout->code_flags),
+    };
+    code.glance = glance_at(layout, code.qualified_name) ^ glance_at(layout, code.file) >> 1;
+    if (!python->codes)
+        python->codes = platform_allocate(sizeof code << CODE_BITS);
+    struct python_known_code *known = &python->codes[address * MIX >> (64 - CODE_BITS)];
+    if (same_code(known, &code))
+        return known;
+    /* The interpreter's own shims have no line, and a name for a file. */
+    if (code.line || code.name != code.file)
+        code.function = read_function(python, &code);
+    *known = code;
+    return known;
+}
+
+struct code_function *python_function_of(struct python *python, const struct python_frame *frame,
+                                         bool *starts)
+{
+    const struct python_layout *layout = &python->module->layout;
+
+    *starts = true;
+    if (layout->frame_owner && frame->owner >= layout->shim_owner)
+        return NULL;
+    const struct python_known_code *code = code_at(python, frame->code);
+    if (!code)
+        return NULL;
+    *starts = !(layout->frame_owner && code->flags & GENERATOR_FLAGS &&
+                frame->owner != OWNED_BY_GENERATOR);
+    return code->function;
+}

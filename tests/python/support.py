@@ -1,0 +1,76 @@
+"""What the tests of Python frames share: the interpreters that are installed, recordings, trees."""
+import glob
+import json
+import os
+import re
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("TRUEFLAME_BUILD", os.path.join(ROOT, "build"))
+TRUEFLAME = os.path.join(BUILD, "trueflame")
+HERE = os.path.dirname(os.path.abspath(__file__))
+CASES = os.path.join(HERE, "cases.py")
+VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
+
+
+def interpreters():
+    """Version and path of each Python there is: of each version, and the system's own."""
+    found = []
+    for version in VERSIONS:
+        pattern = os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")
+        paths = sorted(glob.glob(pattern))
+        found.append((version, paths[-1] if paths else None))
+    system = os.path.realpath("/usr/bin/python3")
+    found.append((re.search(r"3\.\d+", system).group(), system))
+    return found
+
+
+def number(version):
+    return int(version.split(".")[1])
+
+
+def record(interpreter, flame, *arguments, options=(), status=0):
+    environment = dict(os.environ, PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1")
+    done = subprocess.run(
+        [TRUEFLAME, "record", "--engine=valgrind", "--detail=function", "--quiet", *options, "-o",
+         str(flame), "--", interpreter, *map(str, arguments)],
+        capture_output=True, text=True, timeout=600, env=environment)
+    assert done.returncode == status, done.stderr
+    return done.stdout
+
+
+def export(flame, *options):
+    return json.loads(subprocess.run(
+        [TRUEFLAME, "export", str(flame), "-f", "json", *options],
+        capture_output=True, text=True, check=True, timeout=120).stdout)
+
+
+def info(flame):
+    return json.loads(subprocess.run([TRUEFLAME, "info", str(flame), "--json"],
+                                     capture_output=True, text=True, check=True).stdout)
+
+
+def short(name):
+    """`py::A.f.<locals>.g:FILE` or a qualified name: the last part."""
+    return name.rpartition(".")[2] if not name.endswith(">") else \
+        re.search(r"(<[^<>]*>)$", name).group(1)
+
+
+def qualified_name(frame):
+    name, file = frame["name"], frame["file"]
+    assert name.startswith("py::") and name.endswith(":" + file)
+    return name[len("py::"):-len(file) - 1]
+
+
+def calls_by_path(tree, keep):
+    """{path of (name, line) of the frames that `keep` takes: calls}, others spliced out."""
+    frames, nodes = tree["frames"], tree["nodes"]
+    paths, calls = [], {}
+    for parent, frame, count in zip(nodes["parent"], nodes["frame"], nodes["calls"]):
+        frame = frames[frame]
+        path = paths[parent] if parent >= 0 else ()
+        if frame["kind"] == "python" and keep(frame):
+            path += ((qualified_name(frame), frame["line"]),)
+            calls[path] = calls.get(path, 0) + count
+        paths.append(path)
+    return calls

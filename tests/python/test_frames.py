@@ -1,0 +1,94 @@
+"""Python frames of each installed CPython, against trees written by hand and against what
+sys.setprofile counts."""
+import ast
+import json
+import re
+import subprocess
+
+import pytest
+
+import support
+from support import CASES, interpreters, number
+
+PYTHONS = [pytest.param((version, path), id=f"{version}-system" if path and path.startswith("/usr")
+                        else version) for version, path in interpreters()]
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def python(request, tmp_path_factory):
+    """(version, interpreter, recording of all cases)"""
+    version, path = request.param
+    if not path:
+        pytest.skip(f"Python {version} is not installed")
+    if number(version) < 9:
+        pytest.skip(f"Python {version} is older than those that are watched")
+    flame = tmp_path_factory.mktemp(version) / "cases.flame"
+    support.record(path, flame, CASES)
+    return version, path, flame
+
+
+def in_cases(frame):
+    return frame["file"] == CASES
+
+
+def hand_written():
+    with open(CASES, encoding="utf-8") as file:
+        module = ast.parse(file.read())
+    return {node.name: ast.get_docstring(node) for node in module.body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")}
+
+
+def expected_calls(text, version):
+    """{path of names: calls} of a tree in a docstring."""
+    path, calls = [], {}
+    for line in text.splitlines():
+        indent, name, count, relation, minor = re.fullmatch(
+            r"( *)(\S+) (\d+)(?: (<|>=)3\.(\d+))?", line).groups()
+        if relation and (number(version) < int(minor)) != (relation == "<"):
+            continue
+        path[len(indent) // 2:] = [name]
+        calls[tuple(path)] = int(count)
+    return calls
+
+
+# A frame that only makes a generator (from 3.11 on) is there with no call.
+def test_trees_written_by_hand(python):
+    version, _, flame = python
+    found = support.calls_by_path(support.export(flame, "--python=only"), in_cases)
+    wrong = []
+    for case, text in hand_written().items():
+        below = {}
+        for path, count in found.items():
+            names = tuple(support.short(name) for name, _ in path)
+            if count and case in names and names[-1] != case:
+                below[names[names.index(case) + 1:]] = count
+        if below != expected_calls(text, version):
+            wrong.append((case, below))
+    assert not wrong
+
+
+def test_calls_are_those_of_setprofile(python):
+    _, interpreter, flame = python
+    said = subprocess.run([interpreter, support.HERE + "/profiled.py", CASES], check=True,
+                          capture_output=True, text=True, timeout=60).stdout
+    expected = {tuple(map(tuple, path)): count
+                for path, count in map(json.loads, said.splitlines())}
+    found = {path[1:]: count for path, count in support.calls_by_path(
+        support.export(flame, "--python=only"), in_cases).items()
+        if count and len(path) > 1 and path[1][0] == "main"}
+    assert found == expected
+
+
+def test_nothing_had_to_be_repaired(python):
+    assert support.info(python[2])["repairs"]["python-resync"] == 0
+
+
+def test_qualified_names(python):
+    version, _, flame = python
+    names = {path[-1][0] for path in support.calls_by_path(
+        support.export(flame, "--python=only"), in_cases)}
+    if number(version) >= 11:
+        assert {"Thing.__init__", "logged.<locals>.wrapper",
+                "case_arguments_of_all_kinds.<locals>.many"} <= names
+    else:
+        assert {"__init__", "wrapper", "many"} <= names
