@@ -32,8 +32,11 @@ static const char help[] =
     "  --raw                    no names: addresses only, for `trueflame symbolize`\n"
     "  --repeatable             fixed environment, randomness and scheduling\n"
     "  --python=auto|off|trampoline\n"
+    "                           how Python functions become frames\n"
     "  --quiet                  say nothing\n"
-    "  riscv: --input=FILE  --output-file=FILE  --abi=auto|linux|lambda\n";
+    "  --input=FILE             riscv: the guest's private input\n"
+    "  --output-file=FILE       riscv: where its public output goes\n"
+    "  --abi=auto|linux|lambda  riscv: what the guest expects of its surroundings\n";
 
 enum record_option {
     OPTION_ENGINE = 256,

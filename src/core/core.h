@@ -272,6 +272,7 @@ struct context *core_marker(struct core *core, struct thread *thread, uint32_t s
 void core_start(struct core *core);
 void core_stop(struct core *core);
 void core_zero(struct core *core);
+/* "" for a name: the number of the part, from 1. */
 void core_dump(struct core *core, const char *name);
 void core_label(struct core *core, const char *text);
 void core_skip_object(struct core *core, const char *pattern);

@@ -142,6 +142,22 @@ static void dumps_are_parts(void **state)
     machine_free(machine);
 }
 
+static void dumps_without_a_name_are_numbered(void **state)
+{
+    struct machine *machine = machine_new(&(struct core_options){0}, false);
+    const struct core *core = machine_core(machine);
+
+    (void)state;
+    machine_run(machine, "run 1; dump one; run 2; zero; run 3; dump; run 4; dump; run 5");
+    assert_int_equal(core->part_count, 5);
+    assert_string_equal(core->parts[0].name, "one");
+    assert_true(core->parts[1].dropped);
+    assert_string_equal(core->parts[2].name, "2");
+    assert_string_equal(core->parts[3].name, "3");
+    assert_null(core->parts[4].name);
+    machine_free(machine);
+}
+
 static void a_dump_while_recording_is_off(void **state)
 {
     struct machine *machine = machine_new(&(struct core_options){0}, false);
@@ -305,6 +321,7 @@ int main(void)
         TEST(start_below_anonymous_code_and_a_signal),
         TEST(zero_forgets),
         TEST(dumps_are_parts),
+        TEST(dumps_without_a_name_are_numbered),
         TEST(a_dump_while_recording_is_off),
         TEST(sites_are_told_apart_where_lines_can_show_them),
         TEST(otherwise_they_are_one),

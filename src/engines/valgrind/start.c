@@ -40,6 +40,12 @@ static char *find_tool(void)
     return memory_duplicate_string(ENGINE_FOLDER "/" TOOL);
 }
 
+/* Debian's `valgrind` is a script that adds to the environment and starts this one. */
+static const char *valgrind_program(void)
+{
+    return access(VALGRIND_PROGRAM ".bin", X_OK) ? VALGRIND_PROGRAM : VALGRIND_PROGRAM ".bin";
+}
+
 static const char *valgrind_refuses(const struct record_options *options)
 {
     struct stat status;
@@ -132,8 +138,8 @@ _Noreturn static void valgrind_execute(const struct record_options *options, con
     for (char *const *argument = options->command; *argument; argument++)
         add(&arguments, *argument);
     add(&arguments, NULL);
-    execv(VALGRIND_PROGRAM, arguments.items);
-    engine_fail(run_folder, "%s: %s", VALGRIND_PROGRAM, strerror(errno));
+    execv(valgrind_program(), arguments.items);
+    engine_fail(run_folder, "%s: %s", valgrind_program(), strerror(errno));
 }
 
 const struct engine valgrind_engine = {
