@@ -68,7 +68,7 @@ def same_as_alone(folder, command, *options):
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
-@pytest.mark.parametrize("name", ("signals", "threads", "changing_code"))
+@pytest.mark.parametrize("name", (pytest.param("signals", marks=pytest.mark.slow), "threads", "changing_code"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0
