@@ -101,6 +101,24 @@ static bool can_be_written(const char *path)
     return true;
 }
 
+static int record_with(struct record_options *options, const struct engine *engine)
+{
+    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+
+    options->progress = !options->quiet && isatty(STDERR_FILENO);
+    if (!can_be_written(options->output))
+        return cli_fail("%s: %s", options->output, strerror(errno));
+    char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
+    if (!mkdtemp(run_folder))
+        return cli_fail("%s: %s", run_folder, strerror(errno));
+    if (options->repeatable)
+        fix_environment();
+    int status = record_in(options, engine, run_folder);
+    nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    free(run_folder);
+    return status;
+}
+
 int command_record(int argc, char **argv)
 {
     struct record_options options;
@@ -108,19 +126,8 @@ int command_record(int argc, char **argv)
     bool done;
     int status = record_parse(argc, argv, &options, &engine, &done);
 
-    if (status || done)
-        return status;
-    options.progress = !options.quiet && isatty(STDERR_FILENO);
-    if (!can_be_written(options.output))
-        return cli_fail("%s: %s", options.output, strerror(errno));
-    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
-    if (!mkdtemp(run_folder))
-        return cli_fail("%s: %s", run_folder, strerror(errno));
-    if (options.repeatable)
-        fix_environment();
-    status = record_in(&options, engine, run_folder);
-    nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    free(run_folder);
+    if (!status && !done)
+        status = record_with(&options, engine);
+    record_options_free(&options);
     return status;
 }

@@ -269,6 +269,15 @@ int record_parse(int argc, char **argv, struct record_options *options,
         return cli_fail("record: --skip-function needs names, which --raw does without: skip "
                         "after `trueflame symbolize`");
     if (!options->output)
-        options->output = memory_format("%s.flame", basename(argv[optind]));
+        options->output = options->own_output =
+            memory_format("%s.flame", basename(argv[optind]));
     return choose_engine(options, choice, engine);
+}
+
+void record_options_free(struct record_options *options)
+{
+    free((void *)options->program);
+    free(options->own_output);
+    free(options->skip_objects);
+    free(options->skip_functions);
 }

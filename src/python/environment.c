@@ -183,32 +183,44 @@ static FILE *open_command(const char *name)
     return NULL;
 }
 
-/* A script whose first line names a Python with options. */
-static int check_script(const char *name, struct error *error)
+#define SCRIPT_WORDS 32
+
+/* The first line of a script, in words from the Python that it names on; NULL if it names none.
+ * `line` holds the words. */
+static char **script_python(const char *name, char *line, int line_bytes, char **words)
 {
-    char line[256], *words[32];
     size_t count = 0;
     FILE *stream = open_command(name);
 
     if (!stream)
-        return OK; /* exec says what is wrong with it */
-    bool read = fgets(line, sizeof line, stream) != NULL;
+        return NULL; /* exec says what is wrong with it */
+    bool read = fgets(line, line_bytes, stream) != NULL;
     fclose(stream);
     if (!read || strncmp(line, "#!", 2) != 0)
-        return OK;
-    for (char *word = strtok(line + 2, " \t\r\n"); word && count < 31;
+        return NULL;
+    for (char *word = strtok(line + 2, " \t\r\n"); word && count < SCRIPT_WORDS - 1;
          word = strtok(NULL, " \t\r\n"))
         words[count++] = word;
     words[count] = NULL;
     for (size_t i = 0; i < count; i++)
         if (is_python(words[i]))
-            return check_python_options(words + i, error);
-    return OK;
+            return words + i;
+    return NULL;
+}
+
+bool python_environment_is_python(const char *command)
+{
+    char line[256], *words[SCRIPT_WORDS];
+
+    return is_python(command) || script_python(command, line, sizeof line, words);
 }
 
 int python_environment_check_command(char *const *arguments, struct error *error)
 {
+    char line[256], *words[SCRIPT_WORDS];
+
     if (is_python(arguments[0]))
         return check_python_options(arguments, error);
-    return check_script(arguments[0], error);
+    char **python = script_python(arguments[0], line, sizeof line, words);
+    return python ? check_python_options(python, error) : OK;
 }

@@ -9,6 +9,8 @@
 
 #include "common/error.h"
 
+#include <stdbool.h>
+
 /* The directory that holds the package, beside the program or where it was installed. The text is
  * allocated; NULL with `error` set when there is none. */
 char *python_environment_directory(struct error *error);
@@ -21,5 +23,8 @@ int python_environment_prepare(const char *names, struct error *error);
  * returns ERROR. `arguments` ends with NULL. Commands that are not Python are OK: they may start
  * one. */
 int python_environment_check_command(char *const *arguments, struct error *error);
+
+/* Is the command a Python, or a script for one? */
+bool python_environment_is_python(const char *command);
 
 #endif

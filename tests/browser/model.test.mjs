@@ -266,9 +266,11 @@ test('names: what cannot be seen is written out; shorter forms end in something'
                      ['std::map<int, f(g)>::find(int const&) const [clone .cold]',
                       'std::map<int, f(g)>::find(int const&) const', 'std::map<int, f>::find',
                       'std::map::find', 'find']);
-    assert.deepEqual(shorterForms('py::Board.step:life.py'), ['py::Board.step:life.py',
-                                                              'Board.step']);
-    for (const odd of ['', '(', ')', '<<<', '::', 'operator<', '(anonymous namespace)::f', 'a>b'])
+    assert.deepEqual(shorterForms('py::Board.rows.<locals>.<listcomp>:/home/life.py'),
+                     ['py::Board.rows.<locals>.<listcomp>:/home/life.py',
+                      'py::Board.rows.<locals>.<listcomp>:life.py',
+                      'Board.rows.<locals>.<listcomp>']);
+    for (const odd of ['', '(', ')', '<<<', '::', 'operator<', 'py::', 'py::x', '(anonymous namespace)::f', 'a>b'])
         assert.ok(shorterForms(odd).every((form) => form !== '' || odd === ''));
 });
 

@@ -175,6 +175,7 @@ print(t.statistics()["map"] == "" and not os.path.exists(map), t.statistics()["j
                          for bad in ("perf", "", "invalid")]
     assert lines[3] == "True %s/jit-%d.dump" % (tmp_path, run.pid)
 
+
 @every_version
 def test_only_a_map(version, tmp_path):
     run = run_under_trampoline(version, tmp_path, CHAIN + "baz()\n", names="map")

@@ -41,7 +41,7 @@ static void run_guest(const char *path)
     if (!machine)
         return;
     /* A profile's memory stays until the process ends. */
-    if (++runs % 64 == 0)
+    if (++runs % 1024 == 1)
         riscv_profile_begin(machine, &(struct riscv_profile_options){.line_detail = true});
     riscv_run(machine, INSTRUCTIONS);
     if (riscv_state(machine)->instructions > INSTRUCTIONS)

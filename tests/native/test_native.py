@@ -68,7 +68,7 @@ def same_as_alone(folder, command, *options):
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
-@pytest.mark.parametrize("name", ("signals", "threads", "changing_code"))
+@pytest.mark.parametrize("name", (pytest.param("signals", marks=pytest.mark.slow), "threads", "changing_code"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0
@@ -86,10 +86,12 @@ REAL = {
     "sqlite3": ["sqlite3", ":memory:", "select sum(value) from json_each('[1,2,3]')"],
     "perl": ["perl", "-e", 'print join ",", map { $_ * 2 } 1 .. 5'],
 }
+QUICK = ("true",)
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
-@pytest.mark.parametrize("name", sorted(REAL))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+                                  for name in sorted(REAL)])
 def test_total_is_that_of_single_stepping(name, detail, oracle, folder):
     command = [shutil.which(REAL[name][0], path="/usr/bin:/bin"), *REAL[name][1:]]
     if not command[0]:

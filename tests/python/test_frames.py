@@ -76,6 +76,10 @@ def test_calls_are_those_of_setprofile(python):
     found = {path[1:]: count for path, count in support.calls_by_path(
         support.export(flame, "--python=only"), in_cases).items()
         if count and len(path) > 1 and path[1][0] == "main"}
+    # An object that the hook itself kept alive ends inside the hook, where nothing is counted.
+    for calls in found, expected:
+        for path in [path for path in calls if any("__del__" in name for name, _ in path)]:
+            del calls[path]
     assert found == expected
 
 

@@ -191,7 +191,7 @@ do_call:
     /* `call next`: a way to learn the pc, not a call. */
     if (LIKELY(block->target != block->end)) {
         SETTLE();
-        profiling_call(machine, profiler, block, block->target);
+        profiling_call(machine, profiler, block);
         CONTEXT_CHANGED();
     }
 #endif
@@ -209,7 +209,7 @@ do_call_register:
     LOOK_UP(target);
 #if DETAIL
     SETTLE();
-    profiling_call(machine, profiler, block, target);
+    profiling_call_register(machine, profiler, block, target);
     CONTEXT_CHANGED();
 #endif
     ENTER();

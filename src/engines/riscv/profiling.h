@@ -45,9 +45,30 @@ static inline void profiling_settle(struct riscv_machine *machine, struct profil
     profiler->settled = machine->slice;
 }
 
-/* A linking jump at the end of `block`. */
+/* A linking jump at the end of `block` to where it always goes: the child has a slot in its
+ * parent, next to what is being looked at anyway. */
 static inline void profiling_call(struct riscv_machine *machine, struct profiler *profiler,
-                                  const struct block *block, uint64_t target)
+                                  const struct block *block)
+{
+    struct context *current = profiler->hot.current;
+    struct context_slot *slot = &current->slots[block->site % CONTEXT_SLOTS];
+    struct context *child = slot->child;
+
+    if (__builtin_expect(slot->site != block->site, 0)) {
+        child = core_callee(&profiler->core, profiler->thread, block->site, block->target);
+        if (child)
+            *slot = (struct context_slot){.site = block->site, .child = child};
+    }
+    core_push(&profiler->core, profiler->thread, block->end, machine->x[REGISTER_SP] + CALLER_SIDE);
+    if (__builtin_expect(!child, 0))
+        return;
+    child->calls++;
+    profiler->hot.current = child;
+}
+
+/* The same through a register, to a target that may be another each time. */
+static inline void profiling_call_register(struct riscv_machine *machine, struct profiler *profiler,
+                                           const struct block *block, uint64_t target)
 {
     core_call(&profiler->core, profiler->thread, block->site, target, block->end,
               machine->x[REGISTER_SP] + CALLER_SIDE);

@@ -10,6 +10,11 @@
 #include "pub_tool_machine.h"
 #include "pub_tool_threadstate.h"
 
+static Bool is_python(const struct context *context)
+{
+    return (context->function->flags & CODE_FUNCTION_PYTHON) != 0;
+}
+
 /* The change of context that a jump from the current one to this block makes is remembered in the
  * tree's cache. */
 VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
@@ -29,8 +34,9 @@ VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
     Bool pending = hot.pending_site != 0;
     core_mismatch(&core, running, info->address, sp);
     core_keep_room(&core, running);
-    /* Only a change of context alone can be repeated: no entry, no stack changed. */
-    if (!pending && hot.top == top && running->stack == stack)
+    /* Only a change of context alone can be repeated: no entry, no stack changed. Going back to a
+     * Python frame is no call of it. */
+    if (!pending && hot.top == top && running->stack == stack && !is_python(hot.current))
         *entry = (struct tree_cache_entry){.key = key, .child = hot.current};
 }
 
@@ -47,7 +53,8 @@ VG_REGPARM(2) void slow_tail_call(struct block_info *info, UWord sp)
         token = 0;
     slow_mismatch(info, sp);
     hot.current->calls--;
-    if (hot.top != top || running->stack != stack || hot.current == current)
+    if (hot.top != top || running->stack != stack || hot.current == current ||
+        is_python(hot.current))
         token = 0;
     current->slots[info->number % CONTEXT_SLOTS] =
         (struct context_slot){.site = token, .child = hot.current};

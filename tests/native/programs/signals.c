@@ -73,7 +73,7 @@ static void storm(void)
 
 static void restart(void)
 {
-    struct itimerval soon = {{0, 0}, {0, 20000}};
+    struct itimerval soon = {{0, 20000}, {0, 20000}}, never = {0}; /* again, if it came too soon */
     int pipes[2];
     char byte;
     if (pipe(pipes))
@@ -85,11 +85,14 @@ static void restart(void)
     handle(SIGALRM, on_alarm, SA_RESTART);
     setitimer(ITIMER_REAL, &soon, NULL);
     printf("restarted: %zd\n", read(pipes[0], &byte, 1));
-    wait(NULL);
+    while (wait(NULL) < 0)
+        ;
     handle(SIGALRM, on_alarm, 0);
     setitimer(ITIMER_REAL, &soon, NULL);
     ssize_t got = read(pipes[0], &byte, 1);
-    printf("interrupted: %zd, EINTR %d\n", got, errno == EINTR);
+    int why = errno;
+    setitimer(ITIMER_REAL, &never, NULL);
+    printf("interrupted: %zd, EINTR %d\n", got, why == EINTR);
 }
 
 static void mend(void)
