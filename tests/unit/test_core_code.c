@@ -176,6 +176,18 @@ static void cold_parts_belong_to_their_function(void **state)
                           "1000-1100 plt\n");
 }
 
+/* A function that begins where a cold part does, is not a part of the other's. */
+static void a_cold_part_at_the_address_of_a_function(void **state)
+{
+    const struct image_symbol symbols[] = {{"g.cold", A(0), 0x20, FUNCTION},
+                                           {"f", A(0), 0x10, FUNCTION},
+                                           {"g", A(0x100), 0x10, FUNCTION},
+                                           {0}};
+
+    (void)state;
+    symbols_give(symbols, "0-10 0\n100-110 100\n1000-1100 plt\n");
+}
+
 static const struct image_frame frames[] = {
     {A(0), 0x10, false}, {A(0x20), 0x10, false}, {A(0x40), 0x10, true}, {0}};
 
@@ -508,6 +520,7 @@ int main(void)
         TEST(a_size_beyond_the_section_is_no_size),
         TEST(aliases_are_one_function_as_long_as_the_longest),
         TEST(cold_parts_belong_to_their_function),
+        TEST(a_cold_part_at_the_address_of_a_function),
         TEST(a_stripped_file_has_its_frames),
         TEST(symbols_go_before_frames),
         TEST(frames_that_overlap_stay_disjoint),
