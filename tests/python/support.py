@@ -62,14 +62,18 @@ def qualified_name(frame):
     return name[len("py::"):-len(file) - 1]
 
 
+LONGEST = 40
+
+
 def calls_by_path(tree, keep):
-    """{path of (name, line) of the frames that `keep` takes: calls}, others spliced out."""
+    """{path of (name, line) of the frames that `keep` takes: calls}, others spliced out. Paths end
+    at LONGEST: all those of a deep recursion take the square of its depth."""
     frames, nodes = tree["frames"], tree["nodes"]
     paths, calls = [], {}
     for parent, frame, count in zip(nodes["parent"], nodes["frame"], nodes["calls"]):
         frame = frames[frame]
         path = paths[parent] if parent >= 0 else ()
-        if frame["kind"] == "python" and keep(frame):
+        if len(path) < LONGEST and frame["kind"] == "python" and keep(frame):
             path += ((qualified_name(frame), frame["line"]),)
             calls[path] = calls.get(path, 0) + count
         paths.append(path)
