@@ -4,6 +4,6 @@
 set -e
 cd "$(dirname "$0")"
 shots=${TRUEFLAME_BUILD:-../../build}/screenshots
-for name in cpp source functions python diff changes; do
+for name in cpp source diff; do
     cp "$shots/example-$name.png" "$name.png"
 done

@@ -51,6 +51,19 @@ static inline __attribute__((always_inline)) void trueflame_request(enum truefla
                      : "+d"(result)
                      : "a"(&words[0])
                      : "cc", "memory");
+#elif defined(__riscv) && __riscv_xlen == 64
+    /* Likewise: shifts of x0, then a0 combined with itself. a4 points to the request. */
+    volatile unsigned long words[6] = {(unsigned long)number, (unsigned long)argument, 0, 0, 0, 0};
+    register unsigned long result __asm__("a3") = 0;
+    register volatile unsigned long *request __asm__("a4") = words;
+
+    __asm__ volatile(".option push\n\t.option norvc\n\t"
+                     "srli zero, zero, 3\n\tsrli zero, zero, 13\n\t"
+                     "srli zero, zero, 51\n\tsrli zero, zero, 61\n\t"
+                     "or a0, a0, a0\n\t.option pop"
+                     : "+r"(result)
+                     : "r"(request)
+                     : "memory");
 #else
     (void)number;
     (void)argument;

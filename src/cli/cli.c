@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "common/memory.h"
 #include "formats/text.h"
 
 #include <errno.h>
@@ -51,6 +52,25 @@ int cli_parse_number(const char *option, const char *text, uint64_t *value)
     if (*text < '0' || *text > '9' || *end || errno)
         return cli_fail("%s=%s: not a whole number", option, text);
     return OK;
+}
+
+int cli_parse_choice(const char *option, const char *value, const char *const *choices, int *chosen)
+{
+    char *list = memory_duplicate_string("");
+
+    for (int i = 0; choices[i]; i++) {
+        if (!strcmp(value, choices[i])) {
+            *chosen = i;
+            free(list);
+            return OK;
+        }
+        char *longer = memory_format("%s%s%s", list, *list ? ", " : "", choices[i]);
+        free(list);
+        list = longer;
+    }
+    cli_fail("%s=%s: must be one of %s", option, value, list);
+    free(list);
+    return ERROR;
 }
 
 void cli_group_number(char *grouped, uint64_t value)

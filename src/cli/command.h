@@ -41,6 +41,11 @@ int cli_fail_option(const char *command, char **argv, int code);
 /* A number of an option, or a message that names the option. */
 int cli_parse_number(const char *option, const char *text, uint64_t *value);
 
+/* Which of `choices` (ended by NULL) an option's value is; ERROR, and a message that lists them,
+ * when it is none. */
+int cli_parse_choice(const char *option, const char *value, const char *const *choices,
+                     int *chosen);
+
 /* `value` with a comma after every third digit, into at least 32 bytes. */
 void cli_group_number(char *grouped, uint64_t value);
 

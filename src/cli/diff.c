@@ -3,6 +3,7 @@
  */
 #include "cli/command.h"
 #include "cli/transform_options.h"
+#include "common/memory.h"
 #include "common/output.h"
 #include "formats/diffs.h"
 
@@ -135,6 +136,21 @@ static int read_side(struct side *side, const char *path, const struct transform
     return 0;
 }
 
+/* Counts the paths that will be written: those that changed, or all. */
+static int check_paths(const struct diff_arguments *arguments, const struct diff *diff,
+                       struct error *error)
+{
+    struct view written = *diff->tree;
+
+    written.self = memory_allocate(written.node_count * sizeof *written.self);
+    for (size_t i = 0; i < written.node_count; i++)
+        written.self[i] = arguments->options.all || diff->base_self[i] != diff->tree->self[i] ||
+                          diff->base_calls[i] != diff->tree->calls[i];
+    int result = cli_check_paths(&written, arguments->format->name, error);
+    free(written.self);
+    return result;
+}
+
 static int write_diff(struct diff_arguments *arguments, const struct diff *diff)
 {
     struct output output;
@@ -146,6 +162,8 @@ static int write_diff(struct diff_arguments *arguments, const struct diff *diff)
         if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
             arguments->options.width = size.ws_col;
     }
+    if (arguments->format->long_paths && check_paths(arguments, diff, &error))
+        return cli_fail_error(&error);
     if (output_open(&output, arguments->output, &error))
         return cli_fail_error(&error);
     if (arguments->format->write(diff, &arguments->options, output.stream, &error)) {

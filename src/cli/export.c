@@ -17,8 +17,7 @@ static const struct export_format *const formats[] = {
     &format_firefox, &format_svg,   &format_html,       &format_json,
 };
 
-#define MOST_PATH_FRAMES 4000000000ull
-#define FORMAT_COUNT     (sizeof formats / sizeof *formats)
+#define FORMAT_COUNT (sizeof formats / sizeof *formats)
 
 struct export_arguments {
     const struct export_format *format;
@@ -70,26 +69,6 @@ static int write_view(const struct export_arguments *arguments, const struct vie
     return output_commit(&output, error);
 }
 
-/* A format that writes every path in full is as large as the sum of their lengths: a recursion a
- * million deep would fill any disk. */
-static int check_paths(const struct view *view, const char *format, struct error *error)
-{
-    uint32_t *depths = memory_allocate(view->node_count * sizeof *depths);
-    uint64_t frames = 0;
-
-    for (size_t i = 0; i < view->node_count; i++) {
-        depths[i] = view->parent[i] == NONE ? 1 : depths[view->parent[i]] + 1;
-        frames += view->self[i] ? depths[i] : 0;
-    }
-    free(depths);
-    if (frames <= MOST_PATH_FRAMES)
-        return OK;
-    return error_set(error,
-                     "the call paths have %llu frames in all, too many for %s; try "
-                     "--fold-recursion",
-                     (unsigned long long)frames, format);
-}
-
 static int export_file(struct export_arguments *arguments)
 {
     const struct transforms *transforms = transform_arguments_finish(&arguments->transforms);
@@ -105,7 +84,7 @@ static int export_file(struct export_arguments *arguments)
     if (!arguments->format->write_profile)
         result = transforms_apply(profile, transforms, &view, &error);
     if (result == OK && arguments->format->long_paths)
-        result = check_paths(view, arguments->format->name, &error);
+        result = cli_check_paths(view, arguments->format->name, &error);
     if (result != OK)
         cli_fail("%s: %s", arguments->input, error.text);
     else if ((result = write_view(arguments, view, profile, &error)) != OK)
@@ -115,23 +94,11 @@ static int export_file(struct export_arguments *arguments)
     return result == OK ? 0 : EXIT_BAD_INPUT;
 }
 
-static int parse_frames(struct export_arguments *arguments, const char *value)
-{
-    static const char *const styles[] = {"name", "full", "raw"};
-
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(value, styles[i])) {
-            arguments->options.frames = (enum frames_style)i;
-            return OK;
-        }
-    cli_fail("--frames=%s: must be one of name, full, raw", value);
-    return ERROR;
-}
-
 /* 0, or the exit status plus 1: there is nothing more to do. */
 static int parse_option(struct export_arguments *arguments, char **argv, int code)
 {
-    int result = transform_option(&arguments->transforms, code, optarg);
+    static const char *const frames_styles[] = {"name", "full", "raw", NULL};
+    int result = transform_option(&arguments->transforms, code, optarg), chosen = 0;
 
     if (result <= 0)
         return result == OK ? 0 : EXIT_BAD_INPUT + 1;
@@ -145,7 +112,10 @@ static int parse_option(struct export_arguments *arguments, char **argv, int cod
         arguments->output = optarg;
         return 0;
     case 'F':
-        return parse_frames(arguments, optarg) == OK ? 0 : EXIT_BAD_INPUT + 1;
+        if (cli_parse_choice("--frames", optarg, frames_styles, &chosen))
+            return EXIT_BAD_INPUT + 1;
+        arguments->options.frames = (enum frames_style)chosen;
+        return 0;
     case 'a':
         arguments->options.annotate = true;
         return 0;

@@ -82,6 +82,43 @@ static int record_in(const struct record_options *options, const struct engine *
     return record_exit_status(wait_status);
 }
 
+/* Finds out now, not after an hour, that the profile cannot be written. What is there stays; errno
+ * says why not. */
+static bool can_be_written(const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (file < 0 && errno == EEXIST) {
+        file = open(path, O_WRONLY | O_CLOEXEC);
+        if (file >= 0)
+            close(file);
+        return file >= 0;
+    }
+    if (file < 0)
+        return false;
+    close(file);
+    unlink(path);
+    return true;
+}
+
+static int record_with(struct record_options *options, const struct engine *engine)
+{
+    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+
+    options->progress = !options->quiet && isatty(STDERR_FILENO);
+    if (!can_be_written(options->output))
+        return cli_fail("%s: %s", options->output, strerror(errno));
+    char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
+    if (!mkdtemp(run_folder))
+        return cli_fail("%s: %s", run_folder, strerror(errno));
+    if (options->repeatable)
+        fix_environment();
+    int status = record_in(options, engine, run_folder);
+    nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    free(run_folder);
+    return status;
+}
+
 int command_record(int argc, char **argv)
 {
     struct record_options options;
@@ -89,25 +126,8 @@ int command_record(int argc, char **argv)
     bool done;
     int status = record_parse(argc, argv, &options, &engine, &done);
 
-    if (status || done)
-        return status;
-    options.progress = !options.quiet && isatty(STDERR_FILENO);
-    /* Find out now, not after an hour, that the profile cannot be written. */
-    int file = open(options.output, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
-    bool existed = file >= 0 && lseek(file, 0, SEEK_END) > 0;
-    if (file < 0)
-        return cli_fail("%s: %s", options.output, strerror(errno));
-    close(file);
-    if (!existed)
-        unlink(options.output);
-    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
-    if (!mkdtemp(run_folder))
-        return cli_fail("%s: %s", run_folder, strerror(errno));
-    if (options.repeatable)
-        fix_environment();
-    status = record_in(&options, engine, run_folder);
-    nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    free(run_folder);
+    if (!status && !done)
+        status = record_with(&options, engine);
+    record_options_free(&options);
     return status;
 }

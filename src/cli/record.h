@@ -11,6 +11,8 @@
 int record_parse(int argc, char **argv, struct record_options *options,
                  const struct engine **engine, bool *done);
 
+void record_options_free(struct record_options *options);
+
 /* record_run.c: runs the program to its end; on the way a live line and checkpoints. Returns the
  * status that wait gave. */
 int record_run(const struct record_options *options, const struct engine *engine,

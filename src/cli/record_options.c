@@ -32,8 +32,11 @@ static const char help[] =
     "  --raw                    no names: addresses only, for `trueflame symbolize`\n"
     "  --repeatable             fixed environment, randomness and scheduling\n"
     "  --python=auto|off|trampoline\n"
+    "                           how Python functions become frames\n"
     "  --quiet                  say nothing\n"
-    "  riscv: --input=FILE  --output-file=FILE  --abi=auto|linux|lambda\n";
+    "  --input=FILE             riscv: the guest's private input\n"
+    "  --output-file=FILE       riscv: where its public output goes\n"
+    "  --abi=auto|linux|lambda  riscv: what the guest expects of its surroundings\n";
 
 enum record_option {
     OPTION_ENGINE = 256,
@@ -166,6 +169,16 @@ static int parse_option(int code, char **argv, struct record_options *options, i
     }
 }
 
+static bool read_elf_header(const char *path, Elf64_Ehdr *header)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size_bytes = file < 0 ? -1 : read(file, header, sizeof *header);
+
+    if (file >= 0)
+        close(file);
+    return size_bytes == sizeof *header && !memcmp(header->e_ident, ELFMAG, SELFMAG);
+}
+
 /* Where the shell would find the program; NULL if nowhere. */
 static char *find_program(const char *name)
 {
@@ -184,17 +197,11 @@ static char *find_program(const char *name)
         free(path);
         folders = *end ? end + 1 : end;
     }
-    return NULL;
-}
-
-static bool read_elf_header(const char *path, Elf64_Ehdr *header)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size_bytes = file < 0 ? -1 : read(file, header, sizeof *header);
-
-    if (file >= 0)
-        close(file);
-    return size_bytes == sizeof *header && !memcmp(header->e_ident, ELFMAG, SELFMAG);
+    /* A guest is not found by PATH, nor need it be executable: it is a file given to us. */
+    Elf64_Ehdr header;
+    return read_elf_header(name, &header) && header.e_machine == EM_RISCV
+               ? memory_duplicate_string(name)
+               : NULL;
 }
 
 static const struct engine *const engines[] = {
@@ -258,7 +265,19 @@ int record_parse(int argc, char **argv, struct record_options *options,
         if (!read_elf_header(options->program, &header) || header.e_machine != EM_RISCV)
             return cli_fail("%s: %s", options->program, strerror(errno));
     }
+    if (options->raw && options->skip_function_count)
+        return cli_fail("record: --skip-function needs names, which --raw does without: skip "
+                        "after `trueflame symbolize`");
     if (!options->output)
-        options->output = memory_format("%s.flame", basename(argv[optind]));
+        options->output = options->own_output =
+            memory_format("%s.flame", basename(argv[optind]));
     return choose_engine(options, choice, engine);
+}
+
+void record_options_free(struct record_options *options)
+{
+    free((void *)options->program);
+    free(options->own_output);
+    free(options->skip_objects);
+    free(options->skip_functions);
 }

@@ -71,15 +71,16 @@ static void show_progress(const char *run_folder, pid_t pid, double started)
     uint64_t instructions, contexts;
     char grouped[32], grouped_contexts[32];
     double elapsed = seconds_now() - started;
+    uint64_t memory_bytes = resident_bytes(pid);
 
     read_status(run_folder, &instructions, &contexts);
-    if (!instructions)
+    if (!instructions || !memory_bytes) /* not begun, or over */
         return;
     cli_group_number(grouped, instructions);
     cli_group_number(grouped_contexts, contexts);
     fprintf(stderr, "\r\033[Ktrueflame: %s instructions, %.0f million a second, %s contexts, %" PRIu64 " MB",
             grouped, elapsed > 0 ? instructions / elapsed / 1e6 : 0, grouped_contexts,
-            resident_bytes(pid) >> 20);
+            memory_bytes >> 20);
     fflush(stderr);
 }
 

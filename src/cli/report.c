@@ -34,16 +34,6 @@ struct report_arguments {
     int colour; /* -1 auto */
 };
 
-static int parse_word(const char *option, const char *value, const char *const *words, int *chosen)
-{
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(value, words[i])) {
-            *chosen = i;
-            return 0;
-        }
-    return cli_fail("%s=%s: not one of its values; see trueflame report --help", option, value) + 1;
-}
-
 static int parse_percent(const char *value, double *percent)
 {
     char *end;
@@ -75,13 +65,15 @@ static int parse_option(struct report_arguments *arguments, char **argv, int cod
         return result == OK ? 0 : EXIT_BAD_INPUT + 1;
     switch (code) {
     case 's':
-        result = parse_word("--sort", optarg, sorts, &chosen);
+        if (cli_parse_choice("--sort", optarg, sorts, &chosen))
+            return EXIT_BAD_INPUT + 1;
         arguments->options.sort = (enum report_sort)chosen;
-        return result;
+        return 0;
     case 'c':
-        result = parse_word("--colour", optarg, colours, &chosen);
+        if (cli_parse_choice("--colour", optarg, colours, &chosen))
+            return EXIT_BAD_INPUT + 1;
         arguments->colour = chosen == 2 ? -1 : chosen;
-        return result;
+        return 0;
     case 'l':
         return parse_size("--limit", optarg, &arguments->options.limit);
     case 'd':

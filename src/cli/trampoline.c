@@ -25,11 +25,12 @@ static const char usage[] =
     "An interpreter built with frame pointers needs neither -k 1, dwarf nor inject:\n"
     "    perf record -g trueflame trampoline -- python3 app.py\n"
     "\n"
-    "    --names=map      write /tmp/perf-PID.map only\n"
-    "    --names=jitdump  write jit-PID.dump only, in TRUEFLAME_JITDUMP_DIR or under /tmp\n"
-    "    --path           print the directory of the Python package: with it in PYTHONPATH,\n"
-    "                     `python3 -m trueflame_trampoline app.py` works, and so does\n"
-    "                     `import trueflame_trampoline`\n";
+    "  --names=both|map|jitdump  write /tmp/perf-PID.map, jit-PID.dump (in TRUEFLAME_JITDUMP_DIR\n"
+    "                            or under /tmp), or both (the default)\n"
+    "  --path                    print the directory of the Python package: with it in "
+    "PYTHONPATH,\n"
+    "                            `python3 -m trueflame_trampoline app.py` works, and so does\n"
+    "                            `import trueflame_trampoline`\n";
 
 static int print_path(void)
 {

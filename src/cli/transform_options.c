@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "common/memory.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,26 +21,6 @@ const char transform_help[] =
     "  --python=mixed|only|native Python and native frames together (mixed), or one kind\n"
     "  --merge-threads=yes|no     no: a frame for each process and thread (yes)\n"
     "  --part=NAME                one part of the recording\n";
-
-static int parse_choice(const char *option, const char *value, const char *const *choices,
-                        int *chosen)
-{
-    char *list = memory_duplicate_string("");
-
-    for (int i = 0; choices[i]; i++) {
-        if (!strcmp(value, choices[i])) {
-            *chosen = i;
-            free(list);
-            return OK;
-        }
-        char *longer = memory_format("%s%s%s", list, *list ? ", " : "", choices[i]);
-        free(list);
-        list = longer;
-    }
-    cli_fail("%s=%s: must be one of %s", option, value, list);
-    free(list);
-    return ERROR;
-}
 
 int transform_option(struct transform_arguments *arguments, int code, const char *value)
 {
@@ -73,15 +54,15 @@ int transform_option(struct transform_arguments *arguments, int code, const char
         transforms->invert = true;
         break;
     case TRANSFORM_INLINE:
-        result = parse_choice("--inline", value, yes_or_no, &chosen);
+        result = cli_parse_choice("--inline", value, yes_or_no, &chosen);
         transforms->choice.no_inline = chosen == 1;
         break;
     case TRANSFORM_PYTHON:
-        result = parse_choice("--python", value, python_modes, &chosen);
+        result = cli_parse_choice("--python", value, python_modes, &chosen);
         transforms->python = (enum python_mode)chosen;
         break;
     case TRANSFORM_MERGE_THREADS:
-        result = parse_choice("--merge-threads", value, yes_or_no, &chosen);
+        result = cli_parse_choice("--merge-threads", value, yes_or_no, &chosen);
         transforms->choice.split_threads = chosen == 1;
         break;
     case TRANSFORM_PART:
@@ -109,4 +90,16 @@ void transform_arguments_free(struct transform_arguments *arguments)
     free(arguments->objects);
     free(arguments->functions);
     *arguments = (struct transform_arguments){0};
+}
+
+int cli_check_paths(const struct view *view, const char *format, struct error *error)
+{
+    uint64_t frames = view_path_frames(view);
+
+    if (frames <= MOST_PATH_FRAMES)
+        return OK;
+    return error_set(error,
+                     "the call paths have %" PRIu64 " frames in all, too many for %s; try "
+                     "--fold-recursion",
+                     frames, format);
 }

@@ -54,4 +54,9 @@ int transform_option(struct transform_arguments *arguments, int code, const char
 const struct transforms *transform_arguments_finish(struct transform_arguments *arguments);
 void transform_arguments_free(struct transform_arguments *arguments);
 
+/* A format that writes every path in full is as large as the sum of their lengths: of a recursion a
+ * million deep it would fill any disk. ERROR above MOST_PATH_FRAMES. */
+#define MOST_PATH_FRAMES 4000000000ull
+int cli_check_paths(const struct view *view, const char *format, struct error *error);
+
 #endif

@@ -75,7 +75,14 @@ void core_zero(struct core *core)
 
 void core_dump(struct core *core, const char *name)
 {
-    part_open(core)->name = text_keep(name);
+    char ordinal[21];
+    uint64_t kept = 0;
+
+    /* A dump that was given no name is known by its number among those that are written. */
+    for (uint32_t i = 0; i < core->part_count; i++)
+        kept += !core->parts[i].dropped;
+    text_from_number(ordinal, kept);
+    part_open(core)->name = text_keep(*name ? name : ordinal);
     part_new(core);
 }
 

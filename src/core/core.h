@@ -88,8 +88,11 @@ struct thread {
 struct part {
     const char *name;  /* what the dump was called; NULL for the one that is open */
     const char *label; /* texts given since the last dump, NULL for none */
-    bool dropped;      /* zeroed, or inherited over a fork: not written */
+    bool dropped;      /* zeroed: not written */
 };
+
+/* The plane of what a process inherited over a fork: not its own, neither recorded nor not. */
+#define PLANE_INHERITED UINT32_MAX
 
 /* A thread's root in a plane. */
 struct plane_root {
@@ -269,6 +272,7 @@ struct context *core_marker(struct core *core, struct thread *thread, uint32_t s
 void core_start(struct core *core);
 void core_stop(struct core *core);
 void core_zero(struct core *core);
+/* "" for a name: the number of the part, from 1. */
 void core_dump(struct core *core, const char *name);
 void core_label(struct core *core, const char *text);
 void core_skip_object(struct core *core, const char *pattern);

@@ -59,6 +59,12 @@ static const void *image_at(const struct image *image, uint64_t offset, uint64_t
     return image->bytes + offset;
 }
 
+/* Words of 32 bits, which lie where a processor likes them in any file that a linker made. */
+static const void *image_words(const struct image *image, uint64_t offset, uint64_t size_bytes)
+{
+    return offset % 4 ? NULL : image_at(image, offset, size_bytes);
+}
+
 static const void *image_table(const struct image *image, uint64_t offset, uint64_t count,
                                uint64_t entry_bytes)
 {
@@ -134,7 +140,7 @@ static void read_build_id(struct code_module *module, const struct image *image)
         uint64_t offset = segment->p_offset;
         uint64_t end = segment->p_offset + segment->p_filesz;
         const Elf64_Nhdr *note;
-        while (offset + sizeof *note <= end && (note = image_at(image, offset, sizeof *note))) {
+        while (offset + sizeof *note <= end && (note = image_words(image, offset, sizeof *note))) {
             uint64_t name = offset + sizeof *note;
             uint64_t data = name + ((uint64_t)note->n_namesz + 3) / 4 * 4;
             const uint8_t *id = image_at(image, data, note->n_descsz);
@@ -427,7 +433,7 @@ static void ranges_from_candidates(struct code_module *module, const struct cand
  * opcodes after the header. */
 static bool starts_function(const struct image *image, uint64_t entry_offset)
 {
-    const uint32_t *head = image_at(image, entry_offset, 24);
+    const uint32_t *head = image_words(image, entry_offset, 24);
 
     if (!head || head[0] < 20 || head[0] > 0xffff)
         return true;
@@ -469,7 +475,7 @@ static void collect_frames(struct candidates *list, const struct image *image)
         const Elf64_Phdr *segment = &image->segments[i];
         if (segment->p_type != PT_GNU_EH_FRAME)
             continue;
-        const uint8_t *header = image_at(image, segment->p_offset, 12);
+        const uint8_t *header = image_words(image, segment->p_offset, 12);
         if (!header || header[0] != 1 || header[2] != 0x03 || header[3] != 0x3b)
             return;
         uint32_t count = *(const uint32_t *)(header + 8);
@@ -481,7 +487,7 @@ static void collect_frames(struct candidates *list, const struct image *image)
         for (uint32_t j = 0; j < count; j++) {
             uint64_t start = base + (int64_t)table[2 * j];
             uint64_t entry_offset = segment->p_offset + (int64_t)table[2 * j + 1];
-            const uint32_t *size_bytes = image_at(image, entry_offset + 12, 4);
+            const uint32_t *size_bytes = image_words(image, entry_offset + 12, 4);
             if (!size_bytes || !*size_bytes || !starts_function(image, entry_offset))
                 continue;
             *candidates_add(list) = (struct candidate){
@@ -509,6 +515,21 @@ static size_t range_after(const struct code_range *ranges, size_t count, uint64_
 static bool range_before(const void *a, const void *b)
 {
     return ((const struct code_range *)a)->start < ((const struct code_range *)b)->start;
+}
+
+/* Frames and sections may overlap in a file that lies: a range ends where the next begins. */
+static void cut_overlaps(struct code_module *module)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < module->range_count; i++) {
+        struct code_range range = module->ranges[i];
+        if (i + 1 < module->range_count && module->ranges[i + 1].start < range.end)
+            range.end = module->ranges[i + 1].start;
+        if (range.start < range.end)
+            module->ranges[kept++] = range;
+    }
+    module->range_count = kept;
 }
 
 static void fill_gaps_from_frames(struct code_module *module, const struct image *image)
@@ -608,4 +629,5 @@ void elf_read_functions(struct code_module *module, const uint8_t *bytes, size_t
     module->has_lines = debug_mapped || has_debug_section(&image);
     add_stub_sections(module, &image);
     fill_gaps_from_frames(module, &image);
+    cut_overlaps(module);
 }

@@ -53,6 +53,7 @@ struct rows {
     uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
     uint32_t function_capacity, module_capacity;
     uint64_t *self;     /* instructions by context number */
+    uint8_t *off;       /* by context number: ran here, while recording was off or for nothing */
     uint64_t unrecorded;
 };
 
@@ -105,15 +106,23 @@ static void choose_contexts(struct core *core, struct rows *rows)
     const uint32_t count = core->tree.count;
 
     rows->context = unwritten_rows(count);
+    rows->off = platform_allocate((size_t)count + 1);
     for (uint32_t i = 0; i < core->root_count; i++) {
         const struct plane_root *root = &core->roots[i];
+        uint32_t number = context_number(root->context);
+        if (root->plane == PLANE_INHERITED)
+            continue;
         if (root->plane && !core->parts[root->plane - 1].dropped)
-            rows->context[context_number(root->context)] = 0;
+            rows->context[number] = 0;
+        else
+            rows->off[number] = 1;
     }
     for (uint32_t i = 0; i < count; i++) {
         struct context *context = tree_context(&core->tree, i);
-        if (context->parent)
+        if (context->parent) {
             rows->context[i] = rows->context[context_number(context->parent)];
+            rows->off[i] = rows->off[context_number(context->parent)];
+        }
         if (rows->context[i] == CODE_NO_ID)
             continue;
         rows->context[i] = rows->context_count++;
@@ -165,9 +174,9 @@ static void choose_blocks(struct core *core, struct rows *rows)
         uint32_t block = (uint32_t)row->key;
         uint64_t instructions = row->count * core->blocks[block].instructions;
         rows->self[row->key >> 32] += instructions;
-        if (rows->context[row->key >> 32] == CODE_NO_ID) {
+        if (rows->off[row->key >> 32])
             rows->unrecorded += instructions;
-        } else if (rows->block[block] == CODE_NO_ID) {
+        if (rows->context[row->key >> 32] != CODE_NO_ID && rows->block[block] == CODE_NO_ID) {
             need_module(rows, core->blocks[block].module);
             rows->block[block] = 0; /* numbered below, in order */
         }
@@ -190,7 +199,7 @@ static void choose_rows(struct core *core, struct rows *rows)
     choose_pair_sites(core, rows);
     for (uint32_t i = 0; i < core->tree.count; i++) {
         rows->self[i] = tree_context(&core->tree, i)->self_instructions;
-        if (rows->context[i] == CODE_NO_ID)
+        if (rows->off[i])
             rows->unrecorded += rows->self[i];
     }
     if (core->options.line_detail) {
@@ -209,6 +218,7 @@ static void release_rows(struct core *core, struct rows *rows)
     platform_release(rows->site, ((size_t)core->tree.site_count + 1) * sizeof *rows->site);
     platform_release(rows->block, ((size_t)core->block_count + 1) * sizeof *rows->block);
     platform_release(rows->part, ((size_t)core->part_count + 1) * sizeof *rows->part);
+    platform_release(rows->off, (size_t)core->tree.count + 1);
     platform_release(rows->self, ((size_t)core->tree.count + 1) * sizeof *rows->self);
     platform_release(rows->functions, rows->function_capacity * sizeof *rows->functions);
     platform_release(rows->modules, rows->module_capacity * sizeof *rows->modules);

@@ -1,30 +1,28 @@
 #include "core/sort.h"
+#include "core/platform.h"
 
-#include <stdint.h>
+typedef bool before_function(const void *a, const void *b);
 
-static void swap_items(uint8_t *a, uint8_t *b, size_t item_bytes)
+/* Merges [first, middle) and [middle, end) of `from` into the same places of `to`. */
+static void merge(const uint8_t *from, uint8_t *to, size_t first, size_t middle, size_t end,
+                  size_t item_bytes, before_function *before)
 {
-    for (size_t i = 0; i < item_bytes; i++) {
-        uint8_t byte = a[i];
-        a[i] = b[i];
-        b[i] = byte;
+    size_t left = first, right = middle;
+
+    if (middle == end || !before(from + middle * item_bytes, from + (middle - 1) * item_bytes)) {
+        __builtin_memcpy(to + first * item_bytes, from + first * item_bytes,
+                         (end - first) * item_bytes);
+        return;
+    }
+    for (size_t at = first; at < end; at++) {
+        bool take_right = left == middle ||
+                          (right < end && before(from + right * item_bytes, from + left * item_bytes));
+        size_t taken = take_right ? right++ : left++;
+        __builtin_memcpy(to + at * item_bytes, from + taken * item_bytes, item_bytes);
     }
 }
 
-static void sift_down(uint8_t *items, size_t root, size_t count, size_t item_bytes,
-                      bool (*before)(const void *a, const void *b))
-{
-    for (size_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && before(items + child * item_bytes, items + (child + 1) * item_bytes))
-            child++;
-        if (!before(items + root * item_bytes, items + child * item_bytes))
-            return;
-        swap_items(items + root * item_bytes, items + child * item_bytes, item_bytes);
-    }
-}
-
-void sort_items(void *array, size_t count, size_t item_bytes,
-                bool (*before)(const void *a, const void *b))
+void sort_items(void *array, size_t count, size_t item_bytes, before_function *before)
 {
     uint8_t *items = array;
     bool sorted = true;
@@ -33,10 +31,19 @@ void sort_items(void *array, size_t count, size_t item_bytes,
         sorted = !before(items + i * item_bytes, items + (i - 1) * item_bytes);
     if (sorted)
         return;
-    for (size_t i = count / 2; i-- > 0;)
-        sift_down(items, i, count, item_bytes, before);
-    for (size_t end = count; end-- > 1;) {
-        swap_items(items, items + end * item_bytes, item_bytes);
-        sift_down(items, 0, end, item_bytes, before);
+    uint8_t *buffer = platform_allocate(count * item_bytes);
+    uint8_t *from = items, *to = buffer;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t first = 0; first < count; first += 2 * width) {
+            size_t middle = first + width < count ? first + width : count;
+            size_t end = middle + width < count ? middle + width : count;
+            merge(from, to, first, middle, end, item_bytes, before);
+        }
+        uint8_t *merged = to;
+        to = from;
+        from = merged;
     }
+    if (from != items)
+        __builtin_memcpy(items, from, count * item_bytes);
+    platform_release(buffer, count * item_bytes);
 }

@@ -1,7 +1,9 @@
 /*
- * sort.h: sorts an array in place, for a core that has no qsort.
+ * sort.h: sorts an array, for a core that has no qsort.
  *
- * Heap sort: no recursion, no memory, n log n on any input; and symbol tables are hostile input.
+ * Merge sort from the bottom up: no recursion, n log n on any input, which matters because symbol
+ * tables are hostile input; and quick on tables that are sorted already, as most are in long runs.
+ * Stable. Takes as much memory again while it runs.
  */
 #ifndef TRUEFLAME_CORE_SORT_H
 #define TRUEFLAME_CORE_SORT_H

@@ -605,6 +605,10 @@ void core_forked(struct core *core, struct thread *thread)
             core_thread_end(core, other);
     for (uint32_t i = 0; i < core->part_count; i++)
         core->parts[i].dropped = true;
+    for (uint32_t i = 0; i < core->root_count; i++)
+        core->roots[i].plane = PLANE_INHERITED;
+    for (struct stack *stack = core->stacks; stack; stack = stack->next)
+        stack->plane = PLANE_INHERITED;
     for (unsigned i = 0; i < REPAIR_KINDS; i++)
         core->repairs[i] = 0;
     core_zero(core);

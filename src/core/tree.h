@@ -43,9 +43,9 @@ struct context_slot {
     struct context *child;
 };
 
-#define CONTEXT_SLOTS 8
+#define CONTEXT_SLOTS 4
 
-/* Three cache lines. The first four fields and the slots are what engines touch in inline code. */
+/* Two cache lines. The first four fields and the slots are what engines touch in inline code. */
 struct context {
     uint64_t key;               /* number << 32 */
     struct code_function *code; /* whose blocks run in this context: `function`, except that a

@@ -21,6 +21,7 @@ struct record_options {
     char *const *command;      /* the program and its arguments, NULL-terminated */
     const char *program;       /* where the program was found */
     const char *output;        /* the profile to write */
+    char *own_output;          /* its name, where we chose it */
     bool start_off;
     bool line_detail;
     bool keep_tail_calls;

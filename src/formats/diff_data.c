@@ -133,11 +133,13 @@ static int json_write(const struct diff *diff, const struct diff_options *option
 const struct diff_format diff_folded = {
     .name = "folded",
     .summary = "paths with two counts: frame;frame BASE NEW",
+    .long_paths = true,
     .write = folded_write,
 };
 
 const struct diff_format diff_json = {
     .name = "json",
     .summary = "functions and paths that changed, for programs",
+    .long_paths = true,
     .write = json_write,
 };

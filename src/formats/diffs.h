@@ -19,6 +19,7 @@ struct diff_options {
 struct diff_format {
     const char *name;
     const char *summary;
+    bool long_paths; /* writes every path in full: a deep recursion makes it very large */
     int (*write)(const struct diff *diff, const struct diff_options *options, FILE *stream,
                  struct error *error);
 };

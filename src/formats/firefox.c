@@ -9,7 +9,6 @@
 #include "common/memory.h"
 #include "config.h"
 #include "formats/formats.h"
-#include "profile/view_edit.h"
 
 #include <stdlib.h>
 

@@ -50,7 +50,8 @@ extern const struct export_format format_svg;
 struct import_format {
     const char *name;
     const char *summary;
-    /* `bytes` ends in a 0 that size_bytes does not count; `name` is what messages call it. */
+    /* The bytes end in a 0 that size_bytes does not count, and the reader may change them; `name`
+     * is what messages call the input. */
     int (*read)(const struct file_bytes *input, const char *name, struct profile **profile,
                 struct error *error);
 };

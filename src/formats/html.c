@@ -81,29 +81,28 @@ static void put_threads(struct page *page, const struct profile *profile)
     }
 }
 
-/* The thread of a thread's frame: view_build makes these frames in the order in which threads
- * first occur among the roots of the part. */
-static uint32_t thread_of_frame(const struct profile *profile, const struct view *view,
-                                uint32_t frame, const char *part)
+/* By frame of the view: the thread that a thread's frame stands for; to be freed. view_build makes
+ * these frames in the order in which threads first occur among the roots of the part. */
+static uint32_t *threads_of_frames(const struct profile *profile, const struct view *view,
+                                   const char *part)
 {
-    size_t ordinal = 0;
+    uint32_t *threads = memory_allocate_zeroed(view->frame_count, sizeof *threads);
     uint8_t *seen = memory_allocate_zeroed(profile->thread_count, 1);
-    uint32_t found = 0;
+    size_t frame = profile->function_count;
 
-    for (uint32_t i = (uint32_t)profile->function_count; i < frame; i++)
-        ordinal += view->frames[i].kind == FUNCTION_ROOT;
     for (size_t i = 0; i < profile->root_count; i++) {
         const struct root *root = &profile->roots[i];
         const char *name = profile_string(profile, profile->parts[root->part].name);
         if (seen[root->thread] || (part && strcmp(part, name) != 0))
             continue;
         seen[root->thread] = 1;
-        found = root->thread;
-        if (ordinal-- == 0)
-            break;
+        while (frame < view->frame_count && view->frames[frame].kind != FUNCTION_ROOT)
+            frame++;
+        if (frame < view->frame_count)
+            threads[frame++] = root->thread;
     }
     free(seen);
-    return found;
+    return threads;
 }
 
 /* One part: a root for each of its threads. */
@@ -120,13 +119,12 @@ static int put_part(struct page *page, const struct profile *profile,
     if (transforms_apply(profile, &chosen, &view, error))
         return ERROR;
     struct view_links links = view_link(view);
+    uint32_t *threads = threads_of_frames(profile, view, part);
     uint32_t top = links.first_child[view->node_count];
     PAGE_ROW(&page->parts, page_string(page, part ? part : ""), page_string(page, label));
-    for (; top != NONE; top = links.next_sibling[top]) {
-        uint32_t frame = view->frame[top];
-        page_root(page, view, &links, top, NULL, thread_of_frame(profile, view, frame, part),
-                  number);
-    }
+    for (; top != NONE; top = links.next_sibling[top])
+        page_root(page, view, &links, top, NULL, threads[view->frame[top]], number);
+    free(threads);
     view_links_free(&links);
     view_free(view);
     return OK;

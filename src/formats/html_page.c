@@ -147,8 +147,13 @@ static void put_node(struct root_writer *writer, uint32_t node, uint64_t climb)
 static void put_thread(struct root_writer *writer, uint32_t top)
 {
     static const struct view_frame thread = {
-        .name = "(all)", .object = "", .symbol = "", .file = "", .function = NONE,
-        .kind = FUNCTION_ROOT, .module_kind = MODULE_MARKER,
+        .name = "(all)",
+        .object = "",
+        .symbol = "",
+        .file = "",
+        .function = NONE,
+        .kind = FUNCTION_ROOT,
+        .module_kind = MODULE_MARKER,
     };
     struct view_frame frame = thread;
     const struct view frames = {.profile = writer->view->profile, .frames = &frame};

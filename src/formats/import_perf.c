@@ -6,9 +6,10 @@
  *             55d0c0ffee90 main+0x90 (/usr/bin/app)
  *     (an empty line)
  *
- * The leaf comes first; what a sample counts is its period, 1 where there is none. Lines of other
- * fields (source lines, for example) have no address and are passed over. When there are samples of
- * several events, those of the first one count.
+ * The leaf comes first; what a sample counts is its period, 1 where there is none. Inlined
+ * functions come before the one they were inlined in, "(inlined)" in the place of its object. Lines
+ * of other fields (source lines, for example) have no address and are passed over. When there are
+ * samples of several events, those of the first one count.
  */
 #include "common/memory.h"
 #include "formats/formats.h"
@@ -23,6 +24,8 @@ struct perf {
     char *event;      /* the one that counts; NULL until the first sample */
     uint32_t *frames; /* of the sample being read, leaf first */
     size_t frame_count, frame_capacity;
+    const char **inlined; /* names that wait for the object of the function they are in */
+    size_t inlined_count, inlined_capacity;
     uint32_t root;
     uint64_t period;
     bool in_sample, counted;
@@ -90,6 +93,15 @@ static bool read_header(struct perf *perf, char *line)
     return true;
 }
 
+/* The names that waited, all of one object. */
+static void add_frames(struct perf *perf, const char *object)
+{
+    for (size_t i = 0; i < perf->inlined_count; i++)
+        *array_push(perf->frames, perf->frame_count, perf->frame_capacity) =
+            maker_function(&perf->maker, perf->inlined[i], object);
+    perf->inlined_count = 0;
+}
+
 /* "   55d0 name+0x10 (/path)": the object is the last parenthesis, the name what is between. */
 static void read_frame(struct perf *perf, char *line)
 {
@@ -110,10 +122,10 @@ static void read_frame(struct perf *perf, char *line)
     if (offset && !strncmp(offset, "+0x", 3) &&
         offset[3 + strspn(offset + 3, "0123456789abcdef")] == 0)
         *offset = 0;
-    if (!strcmp(object, "inlined"))
-        object = "";
-    *array_push(perf->frames, perf->frame_count, perf->frame_capacity) =
-        maker_function(&perf->maker, *name ? name : "[unknown]", object);
+    *array_push(perf->inlined, perf->inlined_count, perf->inlined_capacity) =
+        *name ? name : "[unknown]";
+    if (strcmp(object, "inlined"))
+        add_frames(perf, object);
 }
 
 static int end_sample(struct perf *perf, size_t number, const char *name, struct error *error)
@@ -121,6 +133,7 @@ static int end_sample(struct perf *perf, size_t number, const char *name, struct
     uint32_t context = perf->root;
     int result = OK;
 
+    add_frames(perf, "");
     if (perf->in_sample && perf->counted) {
         if (perf->frame_count == 0)
             context =
@@ -188,6 +201,7 @@ static int perf_read(const struct file_bytes *input, const char *name, struct pr
     maker_discard(&perf.maker);
     free(perf.event);
     free(perf.frames);
+    free(perf.inlined);
     return result;
 }
 

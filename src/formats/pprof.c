@@ -16,7 +16,6 @@
 #include "formats/formats.h"
 #include "formats/gzip.h"
 #include "formats/protobuf.h"
-#include "profile/view_edit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "config.h"
 #include "formats/formats.h"
 #include "formats/order.h"
-#include "profile/view_edit.h"
 
 #include <stdlib.h>
 

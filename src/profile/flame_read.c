@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -243,14 +244,28 @@ static int read_section(const struct packed_section *section, struct profile *pr
     return OK;
 }
 
+/* What a small file of zeros, well packed, claims must not be the end of the machine. */
+static uint64_t machine_memory_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
+}
+
 static int read_sections(struct cursor *file, struct profile *profile, const char *name,
                          struct error *error)
 {
     struct packed_section sections[TABLE_END];
+    uint64_t plain_bytes = 0, machine_bytes = machine_memory_bytes();
 
-    for (uint32_t id = 1; id < TABLE_END; id++)
+    for (uint32_t id = 1; id < TABLE_END; id++) {
         if (read_header(file, id, &sections[id], name, error))
             return ERROR;
+        if (__builtin_add_overflow(plain_bytes, sections[id].header.plain_bytes, &plain_bytes) ||
+            plain_bytes > machine_bytes)
+            return error_set(error, "%s: unpacked it would not fit into this machine's memory",
+                             name);
+    }
     if (file->at != file->end)
         return error_set(error, "%s: damaged profile: %zu bytes too many", name, bytes_left(file));
     for (uint32_t id = 1; id < TABLE_END; id++)

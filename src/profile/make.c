@@ -2,6 +2,9 @@
 
 #include "common/memory.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static uint32_t module_of(struct profile_maker *maker, const char *path, enum module_kind kind)
 {
     struct profile *profile = maker->profile;
@@ -53,8 +56,28 @@ void maker_start(struct profile_maker *maker, const char *engine)
         (struct root){.context = add_context(profile, NONE, root)};
 }
 
+/* "py::QUALNAME:FILE", as every tool that tells Python functions writes them: in whatever object
+ * the code was made, the function is the file's. */
+static uint32_t python_function(struct profile_maker *maker, const char *name)
+{
+    const char *colon = strchr(name + 4, ':');
+    char *qualified = memory_format("%.*s", (int)(colon - name - 4), name + 4);
+    uint32_t module = module_of(maker, colon + 1, MODULE_PYTHON);
+    uint32_t string = profile_intern(maker->profile, qualified);
+    uint32_t *place = map_place(&maker->functions, map_pair(module, string));
+
+    if (*place == MAP_ABSENT) {
+        *place = add_function(maker->profile, module, string, FUNCTION_PYTHON);
+        maker->profile->functions[*place].file = maker->profile->modules[module].path;
+    }
+    free(qualified);
+    return *place;
+}
+
 uint32_t maker_function(struct profile_maker *maker, const char *name, const char *object)
 {
+    if (!strncmp(name, "py::", 4) && strchr(name + 4, ':'))
+        return python_function(maker, name);
     uint32_t module = module_of(maker, object, MODULE_FILE);
     uint32_t string = profile_intern(maker->profile, name);
     uint32_t *place = map_place(&maker->functions, map_pair(module, string));

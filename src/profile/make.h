@@ -25,7 +25,8 @@ struct profile_maker {
 /* `engine` is what meta says, "import:folded" for example. */
 void maker_start(struct profile_maker *maker, const char *engine);
 
-/* The number of the function called `name` in `object`; "" is an unknown one. */
+/* The number of the function called `name` in `object`; "" is an unknown one. Names that begin with
+ * py:: are Python functions, as perf and we write them. */
 uint32_t maker_function(struct profile_maker *maker, const char *name, const char *object);
 
 /* The root context of a thread, found or added by its ids. The first one named is context 0. */

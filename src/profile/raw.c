@@ -503,7 +503,8 @@ static void read_site_pairs(struct reader *reader, struct cursor *cursor,
             profile->contexts[context].site = NONE;
         }
     }
-    qsort(pairs, used, sizeof *pairs, compare_pairs);
+    if (used)
+        qsort(pairs, used, sizeof *pairs, compare_pairs);
     for (uint64_t i = 0; i < used; i++) {
         uint32_t *site = &profile->contexts[pairs[i].context].site;
         *site = *site == NONE ? pairs[i].site : chain_site(reader, pairs[i].site, *site);
@@ -620,22 +621,35 @@ static int read_file(const char *folder, const char *name, struct raw_file **raw
     return result;
 }
 
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), suffix_length = strlen(suffix);
+
+    return length > suffix_length && !strcmp(name + length - suffix_length, suffix);
+}
+
 static int read_folder(const char *folder, struct raw_file ***files, size_t *count,
                        struct error *error)
 {
     DIR *directory = opendir(folder);
     size_t capacity = 0;
+    bool half_written = false;
     int result = OK;
 
     if (!directory)
         return error_set_errno(error, "%s", folder);
     for (struct dirent *entry; !result && (entry = readdir(directory));) {
-        size_t length = strlen(entry->d_name);
-        if (length > 4 && !strcmp(entry->d_name + length - 4, ".raw"))
+        half_written |= has_suffix(entry->d_name, ".raw.new");
+        if (has_suffix(entry->d_name, ".raw"))
             result = read_file(folder, entry->d_name,
                                array_push(*files, *count, capacity), error);
     }
     closedir(directory);
+    if (!result && !*count)
+        result = half_written
+                     ? error_set(error, "%s: the engine could not write there: the disk is full",
+                                 folder)
+                     : error_set(error, "%s: the engine left no profile", folder);
     return result;
 }
 
@@ -664,7 +678,8 @@ static int read_all(struct reader *reader, struct raw_file **files, size_t count
         if (!read_tables(reader, files[i]))
             return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
                              (unsigned long long)files[i]->process.pid);
-    qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
+    if (profile->count_count)
+        qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
     profile->meta.engine = profile_intern(profile, files[0]->engine);
     profile->meta.command = profile_intern(profile, files[0]->command);
     profile->meta.exit_status = (int32_t)files[0]->process.exit_status;
@@ -693,8 +708,6 @@ int raw_read_run(const char *folder, struct raw_run *run, struct error *error)
     struct reader reader = {.profile = profile_new()};
 
     int result = read_folder(folder, &files, &count, error);
-    if (!result && !count)
-        result = error_set(error, "%s: the engine left no profile", folder);
     if (!result)
         result = read_all(&reader, files, count, folder, error);
     for (size_t i = 0; i < count; i++) {

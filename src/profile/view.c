@@ -233,6 +233,19 @@ uint64_t *view_totals(const struct view *view)
     return totals;
 }
 
+uint64_t view_path_frames(const struct view *view)
+{
+    uint32_t *depths = memory_allocate(view->node_count * sizeof *depths);
+    uint64_t frames = 0;
+
+    for (size_t i = 0; i < view->node_count; i++) {
+        depths[i] = view->parent[i] == NONE ? 1 : depths[view->parent[i]] + 1;
+        frames += view->self[i] ? depths[i] : 0;
+    }
+    free(depths);
+    return frames;
+}
+
 struct view_links view_link(const struct view *view)
 {
     size_t count = view->node_count;

@@ -75,8 +75,15 @@ void view_free(struct view *view);
 
 uint64_t view_total(const struct view *view);
 
+/* Is this node a thread's top frame rather than a function? */
+bool view_is_thread(const struct view *view, uint32_t node);
+
 /* Self plus everything below, for each node; to be freed. */
 uint64_t *view_totals(const struct view *view);
+
+/* The sum of the depths of the nodes with a self count: how many frames there are when every such
+ * path is written out. */
+uint64_t view_path_frames(const struct view *view);
 
 /* Children as linked lists in node order, ended by NONE; first_child[node_count] is the list of
  * nodes without parent. */

@@ -1,5 +1,5 @@
 /*
- * view_edit.h: making views, for view.c and the transforms only.
+ * view_edit.h: making views, for src/profile only.
  *
  * view_builder_child finds or adds a node by (parent, frame, flags) through a hash table that lives
  * as long as the builder. Adding children of existing nodes only keeps parents first.
@@ -31,8 +31,5 @@ void view_builder_start(struct view_builder *builder, struct view *view, size_t 
 uint32_t view_builder_child(struct view_builder *builder, uint32_t parent, uint32_t frame,
                             uint8_t flags);
 void view_builder_finish(struct view_builder *builder);
-
-/* Is this node a thread's top frame rather than a function? */
-bool view_is_thread(const struct view *view, uint32_t node);
 
 #endif

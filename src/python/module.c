@@ -368,24 +368,27 @@ static int execute_module(PyObject *module)
 {
     (void)module;
     launcher_traces_cover();
-#ifdef Py_GIL_DISABLED
-    PyErr_SetString(PyExc_ImportError, "trueflame's trampolines need the global interpreter lock; "
-                                       "this is a free-threaded build of CPython");
-    return -1;
-#else
+    if (VERSION_FREE_THREADED) {
+        PyErr_SetString(PyExc_ImportError,
+                        "trueflame's trampolines need the global interpreter lock; this is a "
+                        "free-threaded build of CPython");
+        return -1;
+    }
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
         PyErr_SetString(PyExc_ImportError,
                         "trueflame's trampolines work in the main interpreter only");
         return -1;
     }
     return Py_AtExit(forget_interpreter);
-#endif
 }
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, execute_module},
 #if PY_VERSION_HEX >= 0x030c0000
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* being refused must not bring the lock back */
 #endif
     {0, NULL},
 };

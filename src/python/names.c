@@ -75,7 +75,8 @@ static size_t safe_text(PyObject *string, char *text, size_t size)
 
 void names_add(PyCodeObject *code, const void *trampoline)
 {
-    char name[2 * LONGEST_NAME_BYTES + 8] = "py::", file[LONGEST_NAME_BYTES];
+    /* Not on the stack: a thread may have 32 KB of it in all. */
+    static char name[2 * LONGEST_NAME_BYTES + 8] = "py::", file[LONGEST_NAME_BYTES];
     struct error error;
 
     names_follow_fork(); /* a fork that Python was not told about */

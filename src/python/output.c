@@ -153,7 +153,7 @@ int output_append(struct output *output, const struct iovec *pieces, int count, 
 
 int output_copy(struct output *output, struct output *from, struct error *error)
 {
-    char buffer[16384];
+    char buffer[4096];
     uint64_t position = 0;
 
     if (output_check(from, error) != OK)

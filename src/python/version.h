@@ -106,6 +106,12 @@ static inline void version_restore_exception(struct version_exception saved)
 #endif
 }
 
+#ifdef Py_GIL_DISABLED
+#define VERSION_FREE_THREADED 1
+#else
+#define VERSION_FREE_THREADED 0
+#endif
+
 /* How the C stack is guarded: see headroom.h. */
 #define VERSION_COUNTS_C_RECURSION (PY_VERSION_HEX >= 0x030c0000 && PY_VERSION_HEX < 0x030e0000)
 #define VERSION_GUARDS_NO_STACK    (PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000)

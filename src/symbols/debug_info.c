@@ -17,8 +17,9 @@
  * An inlined copy writes only where its parent stands, so chains hold together whatever the file
  * says.
  *
- * Cost: for 33 MB of .debug_info with half of the code executed about half a second; memory is
- * the addresses, the nodes that hold them, and the line tables of the units that hold them.
+ * Cost: 31 MB of .debug_info take 0.15 s when few addresses are asked for, and 0.7 s with all its
+ * half a million instructions. Memory is the addresses, the nodes that hold them, and the line
+ * tables of the units that hold them.
  *
  * Hostile files: libdw checks every offset, and each of its entries lies behind the one before
  * it. What remains are structures that overlap, so that following them takes for ever; hence the
@@ -36,7 +37,7 @@
 /* Entries nest some twenty deep, and every level may have to be stepped over once more. */
 #define STEPS_PER_BYTE 64
 /* Every address is written once for each function on its inline chain. */
-#define STEPS_PER_ADDRESS 4096
+#define STEPS_PER_ADDRESS 1024
 #define STEPS_AT_LEAST    (1 << 20)
 
 struct interval debug_interval(const struct debug_reader *reader, uint64_t start, uint64_t end)
@@ -86,6 +87,8 @@ static bool language_mangles(int language)
     case DW_LANG_C_plus_plus_03:
     case DW_LANG_C_plus_plus_11:
     case DW_LANG_C_plus_plus_14:
+    case 0x2a: /* C++17 and C++20, which older headers do not know */
+    case 0x2b:
     case DW_LANG_Rust:
     case DW_LANG_D:
         return true;
@@ -119,10 +122,7 @@ static int read_unit(struct debug_info *info)
         return ERROR;
     reader->mangles = language_mangles(language);
     reader->has_types_with_code = !language_is_c(language);
-    reader->scopes_wanted = 0;
-    if (debug_walk_unit(info) != OK || debug_read_lines(info) != OK)
-        return ERROR;
-    return reader->scopes_wanted ? debug_find_scopes(info) : OK;
+    return debug_walk_unit(info) == OK && debug_read_lines(info) == OK ? OK : ERROR;
 }
 
 /* Whether any address may be in the unit. One that does not say where its code is may hold any;
@@ -189,6 +189,7 @@ static void read_units(struct debug_info *info)
     }
     if (status < 0 || !any)
         forget_unit(info, (uint32_t)info->unit_count++);
+    debug_find_scopes(info);
     info->gave_up = reader->steps_left < 0;
 }
 
@@ -245,6 +246,8 @@ void debug_info_free(struct debug_info *info)
     pair_map_free(&reader->function_of_die);
     pair_map_free(&reader->file_of_name);
     pair_map_free(&reader->scope_wanted);
+    pair_map_free(&reader->scopes_in_unit);
+    free(reader->scope_units);
     free(reader->intervals);
     free(reader->levels);
     free(reader);

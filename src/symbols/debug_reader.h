@@ -34,12 +34,14 @@ struct debug_reader {
     Dwarf_Die tree_die; /* has the functions */
     bool mangles;       /* its language puts scopes into symbols */
     bool has_types_with_code;
-    size_t scopes_wanted; /* functions whose scope must be looked for */
 
     struct pair_map function_of_die; /* the declaring entry's address to function */
     struct pair_map file_of_name;    /* libdw's text to file */
     struct pair_map scope_wanted;    /* the declaring entry's address to function */
-    struct interval *intervals;      /* of the entry being looked at */
+    struct pair_map scopes_in_unit;  /* unit to how many of scope_wanted are in it */
+    Dwarf_CU **scope_units;          /* the units in scopes_in_unit */
+    size_t scope_unit_count, scope_unit_capacity;
+    struct interval *intervals; /* of the entry being looked at */
     size_t interval_count, interval_capacity;
     struct level *levels;
     size_t level_count, level_capacity;
@@ -73,8 +75,11 @@ int debug_read_lines(struct debug_info *info);
 /* The file that libdw calls `name`, made absolute by the unit's directory; DEBUG_NONE for NULL. */
 uint32_t debug_file(struct debug_info *info, const char *name, Dwarf_Die *unit_die);
 
-/* Scopes for the functions in reader->scope_wanted: a second walk, only over units that need it. */
-int debug_find_scopes(struct debug_info *info);
+/* Asks for the scope of a function that `declaration` declares. */
+void debug_want_scope(struct debug_reader *reader, const Dwarf_Die *declaration, uint32_t function);
+
+/* Finds the scopes asked for: another walk, only over units that have such functions. */
+void debug_find_scopes(struct debug_info *info);
 
 /* The function whose declaration `die`, or what it refers to, is. */
 uint32_t debug_function_of(struct debug_info *info, Dwarf_Die *die);

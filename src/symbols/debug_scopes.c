@@ -3,8 +3,9 @@
  *
  * C++ functions that only one file can see (static, in an unnamed namespace, lambdas) have no
  * DW_AT_linkage_name when GCC compiled them. One that was inlined everywhere has no symbol either,
- * and `operator()` alone says little. Entries do not point to their parents, so the unit is walked
- * once more, now through all its scopes, until every function wanted was met.
+ * and `operator()` alone says little. Entries do not point to their parents, so the unit that
+ * declares such functions (not always the one with the code: link-time optimisation makes new
+ * ones) is walked once more, now through all its scopes, until every function wanted was met.
  */
 #include "symbols/debug_reader.h"
 #include "common/memory.h"
@@ -63,36 +64,58 @@ static char *join_scopes(struct debug_reader *reader, const char *function)
     return joined;
 }
 
-static void meet(struct debug_info *info, Dwarf_Die *die)
+void debug_want_scope(struct debug_reader *reader, const Dwarf_Die *declaration, uint32_t function)
+{
+    uint32_t *count = pair_map_at(&reader->scopes_in_unit, (uintptr_t)declaration->cu, 0);
+
+    if (*count == PAIR_MAP_NONE) {
+        *count = 0;
+        *array_push(reader->scope_units, reader->scope_unit_count, reader->scope_unit_capacity) =
+            declaration->cu;
+    }
+    ++*count;
+    *pair_map_at(&reader->scope_wanted, (uintptr_t)declaration->addr, 0) = function;
+}
+
+/* Whether the entry declares a function whose scope is wanted, which is then known. */
+static bool meet(struct debug_info *info, Dwarf_Die *die)
 {
     struct debug_reader *reader = info->reader;
     uint32_t wanted = pair_map_get(&reader->scope_wanted, (uintptr_t)die->addr, 0);
 
-    if (wanted == DEBUG_NONE)
-        return;
-    struct debug_function *function = &info->functions[wanted];
-    if (!function->scope)
-        function->scope = join_scopes(reader, function->name);
-    *pair_map_at(&reader->scope_wanted, (uintptr_t)die->addr, 0) = DEBUG_NONE;
-    reader->scopes_wanted--;
+    if (wanted == PAIR_MAP_NONE || info->functions[wanted].scope)
+        return false;
+    info->functions[wanted].scope = join_scopes(reader, info->functions[wanted].name);
+    return true;
 }
 
-int debug_find_scopes(struct debug_info *info)
+/* `wanted` is how many functions there are to be met; a damaged unit is left where that shows. */
+static void walk_scopes(struct debug_info *info, uint32_t wanted)
 {
     struct debug_reader *reader = info->reader;
     int status = debug_walk_start(reader);
 
-    while (status == OK && reader->level_count && reader->scopes_wanted) {
+    while (status == OK && reader->level_count && wanted) {
         Dwarf_Die *die = &reader->levels[reader->level_count - 1].die;
         int tag = dwarf_tag(die);
         if (tag == DW_TAG_invalid)
-            return ERROR;
-        if (tag == DW_TAG_subprogram)
-            meet(info, die);
+            return;
+        if (tag == DW_TAG_subprogram && meet(info, die))
+            wanted--;
         if (is_scope(tag) || tag == DW_TAG_lexical_block)
             status = debug_walk_enter(reader, DEBUG_NONE);
         else
             status = debug_walk_advance(reader);
     }
-    return status;
+}
+
+void debug_find_scopes(struct debug_info *info)
+{
+    struct debug_reader *reader = info->reader;
+
+    for (size_t i = 0; i < reader->scope_unit_count && reader->steps_left >= 0; i++) {
+        Dwarf_CU *unit = reader->scope_units[i];
+        if (dwarf_cu_die(unit, &reader->tree_die, NULL, NULL, NULL, NULL, NULL, NULL))
+            walk_scopes(info, pair_map_get(&reader->scopes_in_unit, (uintptr_t)unit, 0));
+    }
 }

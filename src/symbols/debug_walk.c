@@ -116,11 +116,8 @@ uint32_t debug_function_of(struct debug_info *info, Dwarf_Die *die)
     *array_push(info->functions, info->function_count, info->function_capacity) =
         describe_function(info, die);
     *pair_map_at(&reader->function_of_die, (uintptr_t)declaration.addr, 0) = function;
-    if (reader->mangles && !info->functions[function].linkage_name &&
-        declaration.cu == reader->tree_die.cu) {
-        *pair_map_at(&reader->scope_wanted, (uintptr_t)declaration.addr, 0) = function;
-        reader->scopes_wanted++;
-    }
+    if (reader->mangles && !info->functions[function].linkage_name)
+        debug_want_scope(reader, &declaration, function);
     return function;
 }
 

@@ -9,6 +9,7 @@
 #include "common/memory.h"
 
 #include <elfutils/libdwelf.h>
+#include <endian.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -17,6 +18,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Debug info gets three to five times smaller by compression. */
+#define MOST_COMPRESSION 64
+#define LEAST_BOMB_BYTES (64 << 20)
 
 static int compare_ranges(const void *left, const void *right)
 {
@@ -165,6 +170,44 @@ Elf_Data *elf_file_section(const struct elf_file *file, const char *name)
         return data && data->d_buf && data->d_size ? data : NULL;
     }
     return NULL;
+}
+
+/* What a section is to be once decompressed; 0 when it is not compressed. */
+static uint64_t decompressed_bytes(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+    GElf_Chdr compression;
+    Elf_Data *data;
+
+    if (header->sh_flags & SHF_COMPRESSED)
+        return gelf_getchdr(section, &compression) ? compression.ch_size : 0;
+    /* The older form: "ZLIB", then the size, most significant byte first. */
+    if (strncmp(name, ".zdebug", 7) != 0 || !(data = elf_rawdata(section, NULL)) ||
+        data->d_size < 12)
+        return 0;
+    uint64_t size_bytes;
+    memcpy(&size_bytes, (const char *)data->d_buf + 4, sizeof size_bytes);
+    return be64toh(size_bytes);
+}
+
+bool elf_file_is_bomb(const struct elf_file *file)
+{
+    size_t names, file_bytes = 0;
+    Elf_Scn *section = NULL;
+    uint64_t sum = 0;
+
+    elf_rawfile(file->elf, &file_bytes);
+    if (elf_getshdrstrndx(file->elf, &names) < 0)
+        return false;
+    while ((section = elf_nextscn(file->elf, section))) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+            continue;
+        const char *name = elf_strptr(file->elf, names, header.sh_name);
+        if (__builtin_add_overflow(sum, decompressed_bytes(section, &header, name ? name : ""),
+                                   &sum))
+            return true;
+    }
+    return sum > LEAST_BOMB_BYTES && sum / MOST_COMPRESSION > file_bytes;
 }
 
 const struct code_range *elf_file_code_at(const struct elf_file *file, uint64_t address)

@@ -35,6 +35,10 @@ void elf_file_close(struct elf_file *file);
  * until the file is closed, and are compressed unless libdw has opened the file. */
 Elf_Data *elf_file_section(const struct elf_file *file, const char *name);
 
+/* Whether its compressed sections claim to be far larger than real ones get: decompressing them
+ * would fill the memory. */
+bool elf_file_is_bomb(const struct elf_file *file);
+
 /* The code range that holds `address`, NULL when no code can be there. */
 const struct code_range *elf_file_code_at(const struct elf_file *file, uint64_t address);
 

@@ -46,7 +46,15 @@ static void read_debug_info(struct module_code *code, const struct symbols_optio
                             const uint64_t *addresses, size_t address_count)
 {
     const struct elf_file *file = has_debug_info(&code->file) ? &code->file : &code->debug_file;
+    if (elf_file_is_bomb(file)) {
+        set_note(code, memory_duplicate_string("debug info is damaged (its compressed sections "
+                                               "claim absurd sizes): names come from the symbol "
+                                               "table"));
+        return;
+    }
     bool alternate_named = debug_file_find_alternate(file, options, &code->alternate);
+    if (code->alternate.elf && elf_file_is_bomb(&code->alternate))
+        elf_file_close(&code->alternate);
     const struct elf_file *alternate = code->alternate.elf ? &code->alternate : NULL;
 
     debug_info_read(&code->debug, file, alternate, addresses, address_count);

@@ -87,6 +87,8 @@ export class App {
     }
 
     writeAddress(replace) {
+        if (!replace)
+            this.flushAddress();
         this.forgetAddress();
         const fragment = encodeState(this.state);
         const address = fragment === '' ? location.pathname + location.search : `#${fragment}`;
@@ -96,10 +98,15 @@ export class App {
             history.pushState(null, '', address);
             return;
         }
-        this.addressTimer = setTimeout(() => {
-            this.addressTimer = 0;
-            history.replaceState(null, '', address);
-        }, ADDRESS_DELAY_MS);
+        this.waitingAddress = address;
+        this.addressTimer = setTimeout(() => this.flushAddress(), ADDRESS_DELAY_MS);
+    }
+
+    /* What was selected and scrolled belongs to the entry one is about to leave. */
+    flushAddress() {
+        if (this.addressTimer !== 0)
+            history.replaceState(null, '', this.waitingAddress);
+        this.forgetAddress();
     }
 
     forgetAddress() {
@@ -113,9 +120,10 @@ export class App {
         this.tooltip.hide();
         if (panel.firstElementChild !== view.host)
             panel.replaceChildren(view.host);
+        /* What is around the view first: it decides how much room the view has. */
         this.toolbar.show(state);
-        view.show(state);
         this.showDetails();
+        view.show(state);
     }
 
     showDetails() {
@@ -178,6 +186,8 @@ export class App {
         this.forgetAddress();
         this.state = this.readAddress();
         this.show();
+        for (const graph of this.view.graphs())
+            graph.rewind();
     }
 
     restyle() {

@@ -3,7 +3,7 @@
  */
 import { element, find } from './dom.js';
 import { describeNode, originOf, placeOf } from './describe.js';
-import { formatChange, formatCount, formatRelativeChange, formatShare } from './counts.js';
+import { Counts, formatChange, formatCount, formatRelativeChange, formatShare } from './counts.js';
 import { ACTIONS } from './menu.js';
 
 const LONGEST_TIP = 400; /* characters of a name */
@@ -100,11 +100,11 @@ export class Tooltip {
     }
 
     mergedContent(tree, box) {
-        let total = 0n;
+        const sum = new Counts(1);
         for (let i = box.node; i < box.node + box.count; i++)
-            total += tree.total.exact(i);
-        const rows = [{ label: 'Together', value: formatCount(total),
-                        notes: [`${formatShare(Number(total), tree.whole)} of all`] }];
+            sum.add(0, tree.total, i);
+        const rows = [{ label: 'Together', value: formatCount(sum.exact(0)),
+                        notes: [`${formatShare(sum.number(0), tree.whole)} of all`] }];
         return [element('p', { class: 'name' }, box.count === 1
                     ? '1 frame narrower than a pixel'
                     : `${formatCount(box.count)} frames narrower than a pixel`),

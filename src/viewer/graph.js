@@ -89,12 +89,15 @@ export class Graph {
         if (isOther || look.zoom !== this.look?.zoom)
             this.measure(tree, look.zoom);
         const isTurned = this.look && this.look.upward !== look.upward;
+        const isZoomed = this.look && this.look.zoom !== look.zoom;
         this.tree = tree;
         this.look = look;
         this.aria.show(tree, look.node, look.upward, this.firstNode());
         this.resize();
         if (look.row >= 0 || isOther || isTurned)
-            this.scrollToRow(Math.max(look.row, 0));
+            this.scrollToRow(look.row >= 0 ? look.row : this.startingRow());
+        if (isZoomed && !isOther)
+            this.makeRoom();
         this.draw();
     }
 
@@ -163,6 +166,30 @@ export class Graph {
     scrollToRow(row) {
         const top = this.look.upward ? this.rowTop(row) + ROW - this.height : this.rowTop(row);
         this.host.scrollTop = Math.max(0, top) / this.stretch;
+    }
+
+    /* The root's, unless what the address speaks of would be out of sight then. */
+    startingRow() {
+        const { zoom, node } = this.look;
+        const level = this.tree.levelOf(node >= 0 ? node : zoom);
+        return (level + 1) * ROW > this.height ? level - Math.floor(this.height / ROW / 2) : 0;
+    }
+
+    /* What lies beyond the zoomed frame is what one wants to see: it gets most of the height. */
+    makeRoom() {
+        const top = this.rowTop(this.above.length) - this.offset;
+        const beyond = this.look.upward ? top : this.height - top;
+        if (beyond >= this.height * 0.4)
+            return;
+        const move = (this.look.upward ? -1 : 1) * (this.height * 0.7 - beyond);
+        this.host.scrollTop += move / this.stretch;
+        this.scrollToRow(this.firstRow); /* whole rows: the address counts in rows */
+    }
+
+    /* Where a page without a row in its address begins. */
+    rewind() {
+        if (this.tree && this.look.row < 0)
+            this.scrollToRow(this.startingRow());
     }
 
     /* The row nearest the root that is wholly in sight. */

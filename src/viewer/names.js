@@ -41,16 +41,19 @@ export function shorterForms(name) {
         if (tidy !== '' && tidy.length < forms[forms.length - 1].length)
             forms.push(tidy);
     };
+    if (name.startsWith('py::')) {
+        const file = name.lastIndexOf(':');
+        add(`${name.slice(0, file)}:${baseName(name.slice(file + 1))}`);
+        add(name.slice(4, file));
+        return forms;
+    }
     if (name.length > 2000 || name[0] === '(' || name[0] === '<' || name.includes('operator'))
         return forms;
     add(name.replace(/ \[clone [^\]]*\]/g, '').replace(/\[abi:[^\]]*\]/g, ''));
     add(withoutBrackets(forms[forms.length - 1], '(', ')').replace(/ const$/, ''));
     add(withoutBrackets(forms[forms.length - 1], '<', '>'));
     const last = forms[forms.length - 1];
-    if (last.startsWith('py::'))
-        add(last.slice(4).replace(/:[^:]*$/, ''));
-    else
-        add(last.slice(last.lastIndexOf('::') + 1).replace(/^:/, ''));
+    add(last.slice(last.lastIndexOf('::') + 1).replace(/^:/, ''));
     return forms;
 }
 

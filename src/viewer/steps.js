@@ -111,44 +111,77 @@ function foldFunction(tree, fn) {
     });
 }
 
-/* All functions at once: while walking, open[fn] is the frame of fn that is on the path. */
+/*
+ * All functions at once, as `--fold-recursion` does. While the tree is walked, `path` holds the new
+ * nodes from the root to here; a function that is on it already takes us back to its node, and the
+ * path is shorter for as long as we are below. at[fn] is where on the path fn stands, plus one,
+ * believed only if the path agrees; what a step overwrote is put back on leaving.
+ *
+ *     tree  a b a c     path after each step:  [a]  [a b]  [a]  [a c]
+ */
+class RecursionFolder {
+    constructor(tree) {
+        this.tree = tree;
+        this.builder = new TreeBuilder(tree.count, tree.oldSelf !== null, tree.frame[0]);
+        const functions = tree.frame.reduce((a, b) => Math.max(a, b), 0) + 2;
+        this.path = new Int32Array(functions + 1);
+        this.at = new Int32Array(functions);
+        this.length = 1; /* the root */
+        this.lengthBefore = new Int32Array(tree.count);
+        this.overwritten = new Int32Array(tree.count);
+        this.placeBefore = new Int32Array(tree.count);
+    }
+
+    enter(node) {
+        const { tree, builder, path, at } = this;
+        const fn = tree.frame[node] >>> 1;
+        const place = at[fn];
+        this.lengthBefore[node] = this.length;
+        this.placeBefore[node] = place;
+        if (place > 0 && place <= this.length &&
+            builder.columns.frame[path[place - 1]] >>> 1 === fn) {
+            this.length = place;
+            this.overwritten[node] = path[place - 1];
+        } else {
+            this.overwritten[node] = path[this.length];
+            path[this.length] = builder.child(path[this.length - 1], tree.frame[node]);
+            at[fn] = ++this.length;
+        }
+        copyNode(builder, tree, node, path[this.length - 1]);
+    }
+
+    leave(node) {
+        this.path[this.length - 1] = this.overwritten[node];
+        this.at[this.tree.frame[node] >>> 1] = this.placeBefore[node];
+        this.length = this.lengthBefore[node];
+    }
+}
+
 function foldAll(tree) {
-    const builder = new TreeBuilder(tree.count, tree.oldSelf !== null, tree.frame[0]);
     const nextSibling = new Int32Array(tree.count).fill(-1);
     const firstChild = new Int32Array(tree.count).fill(-1);
     for (let i = tree.count - 1; i > 0; i--) {
         nextSibling[i] = firstChild[tree.parent[i]];
         firstChild[tree.parent[i]] = i;
     }
-    const open = new Map();
-    const opened = new Uint8Array(tree.count);
-    const target = new Int32Array(tree.count);
-    builder.addSelf(0, tree, 0);
-    let i = firstChild[0];
-    while (i > 0) {
-        const fn = tree.frame[i] >>> 1;
-        if (open.has(fn)) {
-            target[i] = open.get(fn);
-        } else {
-            target[i] = builder.child(target[tree.parent[i]], tree.frame[i]);
-            open.set(fn, target[i]);
-            opened[i] = 1;
-        }
-        copyNode(builder, tree, i, target[i]);
-        if (firstChild[i] > 0) {
-            i = firstChild[i];
+    const folder = new RecursionFolder(tree);
+    folder.builder.addSelf(0, tree, 0);
+    let node = firstChild[0];
+    while (node > 0) {
+        folder.enter(node);
+        if (firstChild[node] > 0) {
+            node = firstChild[node];
             continue;
         }
-        for (;;) {
-            if (opened[i])
-                open.delete(tree.frame[i] >>> 1);
-            if (nextSibling[i] > 0 || tree.parent[i] === 0)
+        for (; node > 0; node = tree.parent[node]) {
+            folder.leave(node);
+            if (nextSibling[node] > 0) {
+                node = nextSibling[node];
                 break;
-            i = tree.parent[i];
+            }
         }
-        i = nextSibling[i];
     }
-    return builder.finish();
+    return folder.builder.finish();
 }
 
 /* `subject` says what the argument is a number of; `text` is what the trail shows. */

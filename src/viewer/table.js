@@ -8,6 +8,7 @@ import { element, TALLEST } from './dom.js';
 
 const ROW_HEIGHT = 26; /* pixels, as the style sheet has it */
 const MARGIN = 6; /* rows made above and below what is seen */
+const PRINTED = 120; /* rows on paper */
 
 export class Table {
     /*
@@ -40,14 +41,19 @@ export class Table {
      * `longest(keys)` of the column tells without making all of them.
      */
     setWidths(keys) {
+        let characters = 0;
+        let pixels = 180 + 140;
         const widths = this.columns.map((column) => {
             if (!column.numeric)
-                return column.id === 'name' ? 'minmax(180px, 3fr)' : 'minmax(100px, 0.8fr)';
+                return column.id === 'name' ? 'minmax(180px, 1fr)' : '140px';
             const room = column.hasNote ? 104 : 24;
-            const length = Math.max(column.longest(keys), column.title.length + 3);
-            return `minmax(calc(${length}ch + ${room}px), 1fr)`;
+            const length = Math.max(column.longest(keys), column.title.length + 2) + 1;
+            characters += length;
+            pixels += room;
+            return `calc(${length}ch + ${room}px)`;
         });
         this.grid.style.setProperty('--columns', widths.join(' '));
+        this.grid.style.minWidth = `calc(${characters}ch + ${pixels}px)`;
     }
 
     /* keys: what each row is of, in order; selected: one of them or -1 */
@@ -59,10 +65,11 @@ export class Table {
         this.selected = selected;
         this.showHeader(sort, ascending);
         this.grid.setAttribute('aria-rowcount', keys.length + 1);
-        this.rows.style.height = `${Math.min(keys.length * ROW_HEIGHT, TALLEST)}px`;
-        if (isOther)
+        if (isOther) {
+            this.rows.style.height = `${Math.min(keys.length * ROW_HEIGHT, TALLEST)}px`;
             this.host.scrollTop = Math.max(row, 0) * ROW_HEIGHT;
-        this.draw(true);
+        }
+        this.draw();
     }
 
     showHeader(sort, ascending) {
@@ -86,13 +93,11 @@ export class Table {
 
     draw() {
         const hadFocus = this.rows.contains(document.activeElement);
-        const top = Math.max(0, this.host.scrollTop);
-        const seen = Math.ceil((this.isPrinting ? 4000 : this.host.clientHeight) / ROW_HEIGHT);
-        const from = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN);
-        const to = Math.min(this.keys.length, from + seen + 2 * MARGIN);
+        const { from, to, count } = this.rowsInSight();
+        this.rows.style.height = `${Math.min(count * ROW_HEIGHT, TALLEST)}px`;
         const made = [];
         const chosen = this.keys.indexOf(this.selected);
-        if (chosen >= 0 && (chosen < from || chosen >= to))
+        if (chosen >= 0 && chosen < count && (chosen < from || chosen >= to))
             made.push(this.row(chosen, true));
         for (let i = from; i < to; i++)
             made.push(this.row(i, chosen < 0 ? i === from : i === chosen));
@@ -100,6 +105,16 @@ export class Table {
         if (hadFocus || this.focusNext)
             this.focus();
         this.focusNext = false;
+    }
+
+    /* On paper there is no scrolling: the first rows, and no empty pages after them. */
+    rowsInSight() {
+        const count = this.keys.length;
+        if (matchMedia('print').matches)
+            return { from: 0, to: Math.min(count, PRINTED), count: Math.min(count, PRINTED) };
+        const from = Math.max(0, Math.floor(this.host.scrollTop / ROW_HEIGHT) - MARGIN);
+        const seen = Math.ceil(this.host.clientHeight / ROW_HEIGHT);
+        return { from, to: Math.min(count, from + seen + 2 * MARGIN), count };
     }
 
     row(index, isStop) {

@@ -33,14 +33,15 @@ function countColumn(sums, id, title, hint, whole) {
     };
 }
 
-function nameColumns(model) {
-    return [
-        { id: 'name', title: 'Function', hint: 'Sort by name', numeric: false,
-          cell: (fn) => ({ text: model.names[fn].slice(0, 1000),
-                           title: model.names[fn].slice(0, 1000) }) },
-        { id: 'module', title: 'Object', hint: 'Sort by object', numeric: false,
-          cell: (fn) => ({ text: model.moduleName(fn), title: originOf(model, fn) }) },
-    ];
+function nameColumn(model) {
+    return { id: 'name', title: 'Function', hint: 'Sort by name', numeric: false,
+             cell: (fn) => ({ text: model.names[fn].slice(0, 1000),
+                              title: model.names[fn].slice(0, 1000) }) };
+}
+
+function moduleColumn(model) {
+    return { id: 'module', title: 'Object', hint: 'Sort by object', numeric: false,
+             cell: (fn) => ({ text: model.moduleName(fn), title: originOf(model, fn) }) };
 }
 
 function changeColumn(sums, id, title, before, after) {
@@ -59,21 +60,23 @@ function changeColumn(sums, id, title, before, after) {
 
 export function functionColumns(model, sums, whole) {
     return [
+        nameColumn(model),
         countColumn(sums, 'self', 'Self', 'Executed in the function itself', whole),
         countColumn(sums, 'total', 'Total',
                     'Executed in the function and all it called; each path counts once', whole),
         countColumn(sums, 'calls', 'Calls', 'How often it was called', null),
-        ...nameColumns(model),
+        moduleColumn(model),
     ];
 }
 
 export function changesColumns(model, sums) {
     return [
+        nameColumn(model),
         changeColumn(sums, 'selfChange', 'Self change', 'oldSelf', 'self'),
         changeColumn(sums, 'totalChange', 'Total change', 'oldTotal', 'total'),
         countColumn(sums, 'oldTotal', 'Total before', 'Total in the old recording', null),
         countColumn(sums, 'total', 'Total after', 'Total in the new recording', null),
-        ...nameColumns(model),
+        moduleColumn(model),
     ];
 }
 

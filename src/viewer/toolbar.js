@@ -101,6 +101,8 @@ export class Toolbar {
             const isChosen = tab.id === `tab-${state.view}`;
             tab.setAttribute('aria-selected', String(isChosen));
             tab.tabIndex = isChosen ? 0 : -1;
+            if (isChosen)
+                tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
         }
         find('panel').setAttribute('aria-labelledby', `tab-${state.view}`);
         if (this.query.value !== state.query)
@@ -116,6 +118,12 @@ export class Toolbar {
         this.upward.setAttribute('aria-label', state.upward ? 'Orientation: flame, root at the bottom'
                                                             : 'Orientation: icicle, root on top');
         this.upward.hidden = state.view !== 'flame' && state.view !== 'bottom';
+        const isGraph = ['flame', 'bottom', 'sandwich'].includes(state.view);
+        for (const name of ['colour', 'width', 'basis']) {
+            const label = find(name)?.parentElement;
+            if (label)
+                label.hidden = !isGraph;
+        }
         this.showSummary(state);
         this.showFound(state);
         this.showTrail(state);
@@ -153,6 +161,9 @@ export class Toolbar {
                                                 : `${formatCount(found.functions)} functions`;
         if (found.functions === 0)
             return 'no match';
+        if (found.oldTotal)
+            return `${functions}, ${formatCount(found.oldTotal.exact(0))} → ` +
+                formatCount(found.total.exact(0));
         return `${functions}, ${formatCount(found.total.exact(0))} ` +
             `(${formatShare(found.total.number(0), tree.total.number(0))})`;
     }

@@ -47,6 +47,15 @@ test('a Python program', async (t) => {
     const page = await open(t, 'example-life', '', { ...SIZE, colorScheme: 'dark' });
     assert.match(await text(page, '#title'), /life\.py$/);
     assert.match(await text(page, '#summary'), /^\d{2,3},\d{3},\d{3} instructions$/);
+    assert.match(await text(page, '#legend'), /Libraries.*Python \d/, 'the interpreter is a library');
+    const names = await drawn(page);
+    const main = names.find((name) => /^py::main:.*life\.py$/.test(name));
+    assert.ok(main, `${names}`);
+    await clickFrame(page, main);
+    const step = (await drawn(page)).find((name) => name.startsWith('py::Board.step:'));
+    await hoverFrame(page, step);
+    assert.equal((await numbers(page, '#tooltip')).Calls, '40');
+    await page.keyboard.press('Backspace');
     await screenshot(page, 'example-python');
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { boxes, clickFrame, drawn, focused, focusGraph, hash, hoverFrame, numbers, open, screenshot,
-         text, useBrowser, walk } from './helpers.mjs';
+         settled, text, useBrowser, walk } from './helpers.mjs';
 
 useBrowser();
 
@@ -64,6 +64,23 @@ test('back and forward undo and redo a zoom', async (t) => {
     await page.goForward();
     await page.goForward();
     assert.deepEqual(await drawn(page), ['(root)', 'main', 'inflate', 'memcpy']);
+});
+
+test('zooming makes room for callees; back puts the rows where they were', async (t) => {
+    const page = await open(t, 'deep', '', { viewport: { width: 1000, height: 500 } });
+    const [, , lowest] = (await boxes(page, 'down')).reverse();
+    const canvas = await page.locator('canvas').boundingBox();
+    await page.mouse.click(canvas.x + 100, canvas.y + lowest.top + 10);
+    await settled(page);
+    const zoomed = (await boxes(page, null)).find((box) => box.node === lowest.node);
+    assert.ok(zoomed.top < lowest.top, `${zoomed.top} < ${lowest.top}`);
+    assert.match(hash(page), /y=\d/);
+    await page.goBack();
+    await settled(page);
+    assert.equal((await boxes(page, '(root)'))[0].top, 0);
+    await page.goForward();
+    await settled(page);
+    assert.equal((await boxes(page, null)).find((box) => box.node === lowest.node).top, zoomed.top);
 });
 
 test('arrow keys walk children, parents and siblings in the ARIA tree', async (t) => {

@@ -130,10 +130,13 @@ export async function trail(page) {
     return page.locator('#trail li .step').allTextContents();
 }
 
-/* Rows of the table in sight, as texts of cells. */
+/* Rows of the table in sight, as texts of cells: numbers first, then name and object. */
 export async function rows(page) {
-    return page.locator('.table-row').evaluateAll((found) => found.map((row) =>
-        [...row.children].map((cell) => cell.querySelector('.value').textContent)));
+    return page.locator('.table-row').evaluateAll((found) => found.map((row) => {
+        const [name, ...rest] = [...row.children]
+            .map((cell) => cell.querySelector('.value').textContent);
+        return [...rest.slice(0, -1), name, rest.at(-1)];
+    }));
 }
 
 export function hash(page) {

@@ -115,6 +115,16 @@ test('printed: light, without controls, the graph whole', async (t) => {
     assert.equal(await page.locator('.tools').isVisible(), true);
 });
 
+test('a long table is printed in part, without empty pages', async (t) => {
+    const page = await open(t, 'crowd', '#v=functions');
+    await page.emulateMedia({ media: 'print' });
+    await eventually(() => page.locator('.table-row').count(), (count) => count === 120);
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(height < 120 * 26 + 600, `${height} pixels`);
+    await page.emulateMedia({ media: 'screen' });
+    await eventually(() => page.locator('.table-row').count(), (count) => count < 60);
+});
+
 test('everything is reached by Tab', async (t) => {
     const page = await open(t, 'app', '#s=h6&n=2');
     const reached = new Set();

@@ -40,6 +40,7 @@ test('a stack 100,000 deep opens, scrolls, zooms and folds', async (t) => {
     await go(page, 'deep', '#z=100000&n=100000');
     await page.reload();
     await page.waitForSelector('html.ready');
+    assert.ok((await boxes(page, null)).some((box) => box.node === 100000), 'it is in sight');
     await focusGraph(page);
     assert.match((await focused(page)).text, /^down; Total 3, < 0\.01 % of all, 50\.00 % of the caller/);
     assert.equal((await focused(page)).level, '100001');

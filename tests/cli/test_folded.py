@@ -1,5 +1,6 @@
 """Folded stacks, in and out, and the transforms seen through them."""
 import json
+import subprocess
 
 import pytest
 
@@ -127,8 +128,30 @@ def test_full_and_raw_frames(program_flame):
     assert f"{program}+0x" in raw and "main" not in raw
 
 
-def test_a_million_deep_recursion_is_refused_in_words(tmp_path):
+def test_a_deep_path_is_written(tmp_path):
     deep = ";".join(["f"] * 200000)
     path = imported(tmp_path, "\n".join(f"{deep[:2 * n - 1]} 1" for n in (199999, 200000)) + "\n")
     assert folded(path, "--fold-recursion") == "f 2\n"
     assert total(folded(path)) == 2
+
+
+def test_paths_that_would_fill_a_disk_are_refused_in_words(tmp_path):
+    """A recursion 100,000 deep with a cost on each level has 5,000,050,000 frames in its paths."""
+    deep = tmp_path / "deep.c"
+    deep.write_text("""
+        static volatile int sink;
+        __attribute__((noinline)) void f(int n) { if (n) f(n - 1); sink++; }
+        int main(void) { f(100000); return 0; }
+        """)
+    subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-static", deep, "-o",
+                    tmp_path / "deep"], check=True)
+    path = tmp_path / "deep.flame"
+    run("record", "--engine=valgrind", "-o", path, "--", tmp_path / "deep")
+    for kind in ("folded", "pprof"):
+        line = refused("export", path, "-f", kind)
+        assert "frames in all, too many for" in line and "--fold-recursion" in line
+    assert "too many for json" in refused("diff", path, path, "-f", "json", "--all")
+    assert ";f;f " not in folded(path, "--fold-recursion")
+    for kind in ("speedscope", "callgrind", "firefox", "svg", "json"):
+        run("export", path, "-f", kind, "-o", tmp_path / kind)
+    assert "no difference" in run("diff", path, path).stdout

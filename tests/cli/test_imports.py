@@ -1,11 +1,12 @@
 """Other profilers' data. Real files where a tool is at hand; hand-made ones for the corners."""
 import json
+import os
 import re
 import subprocess
 
 import pytest
 
-from support import PROGRAM, folded, imported, refused, run, total
+from support import PROGRAM, ROOT, folded, imported, refused, run, total
 
 PERF = """\
 # a comment
@@ -47,6 +48,25 @@ def test_perf_script(tmp_path):
     assert info["total_instructions"] == 301
     assert "process 1 thread 2: my prog;main;[unknown] 50\n" in \
         folded(path, "--merge-threads=no")
+
+
+def test_a_real_perf_script(tmp_path):
+    """Of a Python program with trampolines: every sample, inlined frames with the object they are
+    in, and Python frames that --python knows."""
+    source = os.path.join(ROOT, "tests", "cli", "data", "perf-script-python3.12.txt")
+    path = tmp_path / "x.flame"
+    run("import", "-f", "perf", source, "-o", path)
+    periods = re.findall(r"^\S+ +\d+ +[\d.]+: +(\d+) ", open(source).read(), re.M)
+    assert len(periods) > 5
+    assert total(folded(path)) == sum(map(int, periods))
+    assert "type_ready_set_bases (/usr/lib/libpython3.12.so.1.0)" in folded(path, "--frames=full")
+    only = folded(path, "--python=only")
+    assert total(only) == total(folded(path))
+    assert all(frame.startswith("py::") or frame == "(native)" for line in only.splitlines()
+               for frame in line.rpartition(" ")[0].split(";"))
+    assert "py::" in only
+    assert ";_PyEval_EvalFrameDefault;py::" not in folded(path)
+    assert ";_PyEval_EvalFrameDefault" in folded(path, "--python=native")
 
 
 def test_perf_without_period(tmp_path):

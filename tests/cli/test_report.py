@@ -1,9 +1,16 @@
 """Tables: their numbers are checked against the folded output, not against themselves."""
+import fcntl
 import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
 
 import pytest
 
-from support import folded, imported, refused, run
+from support import TRUEFLAME, folded, imported, refused, run
 
 TREE = "a 1\na;b 2\na;b;a 4\na;b;a;b 8\na;c 16\nc 32\n"
 
@@ -36,7 +43,7 @@ def test_sort_and_limit(tmp_path):
              json.loads(report(path, "--json", "--sort=total", "--limit=2"))["functions"]]
     assert names == ["c", "a"]
     assert "2 more functions (--limit)" in report(path, "--limit=1")
-    assert "not one of its values" in refused("report", path, "--sort=size")
+    assert "must be one of self, total, calls" in refused("report", path, "--sort=size")
     assert "not a whole number" in refused("report", path, "--limit=-1")
 
 
@@ -119,3 +126,39 @@ def test_transforms_apply(tmp_path, option):
     path = imported(tmp_path, TREE)
     assert " b\n" in report(path, option, "--min-percent=0")
     assert " b\n" not in report(path, option, "--min-percent=0", "--skip-function=b")
+
+
+def on_a_terminal(columns, *arguments):
+    """What trueflame prints on a terminal of that width."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    process = subprocess.Popen([TRUEFLAME, *map(str, arguments)], stdout=slave, env=environment)
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not more:
+            break
+        text += more
+    os.close(master)
+    assert process.wait() == 0
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_and_short_names(tmp_path):
+    long = "a" * 100 + "::middle::" + "z" * 100
+    path = imported(tmp_path, f"{long} 5\n")
+    assert long in report(path)
+    text = on_a_terminal(120, "report", path)
+    assert "\033[1;31m" in text
+    assert long not in text and re.search(r"a{5,}\.\.\.z{5,}", text)
+    plain = re.sub(r"\033\[[\d;]*m", "", text)
+    assert max(len(line) for line in plain.splitlines()) <= 120
+    for option in ("--tree", "--function=*"):
+        plain = re.sub(r"\033\[[\d;]*m", "", on_a_terminal(120, "report", path, option))
+        table = plain[plain.index("\n\n"):]
+        assert long not in table and max(len(line) for line in table.splitlines()) <= 120

@@ -37,6 +37,16 @@ FORMS = {
 }
 
 
+# What `make test` runs; the other forms need `make test-all`.
+QUICK = {"g++", "g++-dwarf4", "g++-split", "g++-compressed", "g++-O3-lto", "clang++", "gcc",
+         "gcc-lto"}
+
+
+def forms():
+    return [form if form in QUICK else pytest.param(form, marks=pytest.mark.slow)
+            for form in FORMS]
+
+
 def compile_form(form, directory):
     command, sources = FORMS[form]
     command = command.split()
@@ -60,7 +70,7 @@ def needs_llvm(form):
     return "split" in form or "compressed-gnu" in form
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_every_instruction(form, tmp_path):
     if needs_llvm(form) and not shutil.which("llvm-addr2line"):
         pytest.skip("no llvm-addr2line")
@@ -75,6 +85,9 @@ def test_every_instruction(form, tmp_path):
     assert not different, report(different)
     if "-O0" not in form:
         assert any(len(frames) > 1 for frames in mine.values())
+    if form in ("g++", "g++-split", "g++-O3-lto"):
+        names = {name for frames in mine.values() for name, _, _ in frames}
+        assert "outer::{lambda}::operator()" in names and "operator()" not in names
 
 
 @pytest.mark.parametrize("form", ["g++", "g++-dwarf4", "clang++", "gcc"])
@@ -221,6 +234,7 @@ def test_missing_split_files(tmp_path):
     assert any(frames[-1][0] == "main" and frames[0][2] for frames in mine.values())
 
 
+@pytest.mark.slow
 def test_rust(tmp_path):
     if not shutil.which("rustc"):
         pytest.skip("no rustc")

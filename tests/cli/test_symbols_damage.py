@@ -2,8 +2,9 @@
 import os
 import random
 import re
+import resource
 import struct
-import subprocess
+import zlib
 
 import pytest
 
@@ -98,6 +99,28 @@ def test_truncated_files(program, tmp_path):
         short.write_bytes(data[:len(data) * part // 20])
         _, said = ours(str(short), addresses)
         assert re.match(r"symbols: \w+\nnote: \S.*\n$", said), said
+
+
+def test_compressed_sections_that_explode(tmp_path):
+    """Two megabytes that would be two gigabytes."""
+    path = str(tmp_path / "program")
+    run("gcc", "-O2", "-g", "-gz", os.path.join(SOURCES, "chains_too.c"), "-shared", "-o", path)
+    addresses = instruction_addresses(path)
+    offset, _ = sections(path)[".debug_info"]
+    press = zlib.compressobj(9)
+    bomb = b"".join(press.compress(bytes(1 << 20)) for _ in range(2048)) + press.flush()
+    data = bytearray(open(path, "rb").read())
+    place = len(data)
+    data += struct.pack("<IIQQ", 1, 0, 2048 << 20, 1) + bomb
+    headers, = struct.unpack_from("<Q", data, 0x28)
+    for number in range(struct.unpack_from("<H", data, 0x3c)[0]):
+        if struct.unpack_from("<Q", data, headers + 64 * number + 24)[0] == offset:
+            struct.pack_into("<QQ", data, headers + 64 * number + 24, place, 24 + len(bomb))
+    (tmp_path / "bomb").write_bytes(data)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    _, said = ours(str(tmp_path / "bomb"), addresses)
+    assert said.startswith("symbols: table\nnote: debug info is damaged (its compressed sections")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(before, 200 * 1024) + 1
 
 
 NESTED = """

@@ -34,6 +34,7 @@ def cost_of_a_call(directory, command, **env):
     return (many - few) / (MANY - FEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.12", "3.13"])
 def test_cost_of_a_call(version, tmp_path):
     program = tmp_path / "app.py"

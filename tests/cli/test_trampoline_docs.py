@@ -11,6 +11,7 @@ from trampoline_support import BUILD, INTERPRETERS, ROOT, environment, python
 NEWEST = max(INTERPRETERS, key=lambda version: int(version.split(".")[1]))
 
 
+@pytest.mark.slow
 def test_every_command(tmp_path):
     with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
         page = file.read()

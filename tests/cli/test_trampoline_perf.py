@@ -58,6 +58,14 @@ class Sample:
 
 def record(directory, command, graph="dwarf,16384", inject=True, frequency=299, **env):
     """Runs the command under perf; returns its output and the samples."""
+    output, script = record_script(directory, command, graph, inject, frequency, ["--no-inline"],
+                                   **env)
+    return output, [Sample(block) for block in script.split("\n\n") if block.strip()]
+
+
+def record_script(directory, command, graph="dwarf,16384", inject=True, frequency=299,
+                  script_options=(), **env):
+    """The same; returns its output and what perf script prints."""
     run = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(frequency), "-k", "1",
                           "--call-graph", graph, "-o", "perf.data", "--", *command],
                          cwd=str(directory), env=environment(directory, **env), text=True,
@@ -68,13 +76,13 @@ def record(directory, command, graph="dwarf,16384", inject=True, frequency=299, 
         subprocess.run(["perf", "inject", "-j", "-i", data, "-o", "perf.jit.data"], check=True,
                        cwd=str(directory), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         data = "perf.jit.data"
-    script = subprocess.run(["perf", "script", "-i", data, "--no-inline"], check=True,
+    script = subprocess.run(["perf", "script", "-i", data, *script_options], check=True,
                             cwd=str(directory), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                             text=True).stdout
     for name in os.listdir(str(directory)):
         if name.startswith(("perf.", "jitted-")):
             os.unlink(os.path.join(str(directory), name))
-    return run.stdout, [Sample(block) for block in script.split("\n\n") if block.strip()]
+    return run.stdout, script
 
 
 def inside(samples, output):
@@ -83,7 +91,7 @@ def inside(samples, output):
 
 
 @every_version
-@pytest.mark.parametrize("way", ["command", "module"])
+@pytest.mark.parametrize("way", ["command", pytest.param("module", marks=pytest.mark.slow)])
 def test_every_frame_by_dwarf_and_jitdump(version, way, tmp_path):
     (tmp_path / "app.py").write_text(FOUR)
     if way == "command":
@@ -111,6 +119,7 @@ def frame_pointer_python():
     return None
 
 
+@pytest.mark.slow
 def test_every_frame_by_frame_pointer(tmp_path):
     interpreter = frame_pointer_python()
     if not interpreter:
@@ -124,6 +133,7 @@ def test_every_frame_by_frame_pointer(tmp_path):
     assert len(taken) >= 200 and len(right) >= 0.95 * len(taken)
 
 
+@pytest.mark.slow
 @every_version
 def test_without_trampolines_there_are_none(version, tmp_path):
     (tmp_path / "app.py").write_text(FOUR)
@@ -132,6 +142,7 @@ def test_without_trampolines_there_are_none(version, tmp_path):
     assert len(taken) >= 200 and not [s for s in taken if s.python]
 
 
+@pytest.mark.slow
 @every_version
 def test_forked_child(version, tmp_path):
     """The child's stacks run through functions that only its parent named."""
@@ -147,6 +158,7 @@ def test_forked_child(version, tmp_path):
     assert len(taken) >= 200 and len(right) >= 0.95 * len(taken)
 
 
+@pytest.mark.slow
 @every_version
 def test_an_address_used_again_has_each_name_in_its_time(version, tmp_path):
     (tmp_path / "app.py").write_text("""
@@ -185,6 +197,7 @@ for i in range(10):
     assert used_again, "the test is about addresses that are used again"
 
 
+@pytest.mark.slow
 @every_version
 def test_the_line_where_a_function_is_defined(version, tmp_path):
     (tmp_path / "app.py").write_text(FOUR)

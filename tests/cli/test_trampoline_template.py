@@ -56,3 +56,47 @@ def test_template(machine, number, tmp_path):
     assert frames[begin:begin + 4] == bytes(4)  # to be filled in
     assert begin == entry + 8
     assert int.from_bytes(frames[entry + 4:entry + 8], "little") == entry + 4  # its CIE comes first
+
+
+RUN = r"""
+#include "python/template.h"
+typedef long evaluator(long, long, int);
+typedef long trampoline(long, long, int, evaluator *);
+static __attribute__((section(".text"), aligned(16))) const uint8_t code[] = {TEMPLATE_CODE};
+static long return_address, callers_frame;
+
+/* Keeps a frame pointer, as the whole file does: the chain must lead through the trampoline. */
+static __attribute__((noinline)) long walk(long thread, long frame, int throwing)
+{
+    long *pointer = __builtin_frame_address(0);
+    return_address = pointer[1];
+    callers_frame = ((long *)pointer[0])[0];
+    return thread * 100 + frame * 10 + throwing;
+}
+
+static void leave(long status)
+{
+    register long number __asm__("x8") = 93, argument __asm__("x0") = status;
+    __asm__ volatile("svc 0" : : "r"(number), "r"(argument));
+}
+
+void _start(void)
+{
+    long result = ((trampoline *)code)(1, 2, 3, walk);
+    long offset = return_address - (long)code;
+    leave(result != 123 || offset <= 0 || offset >= TEMPLATE_CODE_SIZE ||
+          callers_frame != (long)__builtin_frame_address(0));
+}
+"""
+
+
+def test_template_runs_on_aarch64(tmp_path):
+    for need in ("clang", "ld.lld", "qemu-aarch64"):
+        if not shutil.which(need):
+            pytest.skip("no %s here" % need)
+    (tmp_path / "run.c").write_text(RUN)
+    subprocess.run(["clang", "--target=aarch64-linux-gnu", "-fuse-ld=lld", "-nostdlib", "-static",
+                    "-O1", "-fno-omit-frame-pointer", "-ffreestanding", "-Wno-section",
+                    "-DTEMPLATE_FOR_AARCH64", "-I" + ROOT + "/src", str(tmp_path / "run.c"), "-o",
+                    str(tmp_path / "run")], check=True)
+    assert subprocess.call(["qemu-aarch64", str(tmp_path / "run")]) == 0

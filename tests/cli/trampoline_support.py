@@ -1,4 +1,5 @@
 """What the trampoline tests share: the interpreters of this machine, and readers for the files."""
+import atexit
 import os
 import re
 import struct
@@ -48,8 +49,15 @@ def environment(directory, **changes):
     return {key: value for key, value in clean.items() if value is not None}
 
 
+def remove_map(pid):
+    try:
+        os.unlink("/tmp/perf-%d.map" % pid)
+    except FileNotFoundError:
+        pass
+
+
 class Run:
-    """One finished program. Its maps are read, and removed, by map_names()."""
+    """One finished program. A map that the test does not read is removed in the end."""
 
     def __init__(self, command, directory, **options):
         env = environment(directory, **options.pop("env", {}))
@@ -58,6 +66,7 @@ class Run:
         self.stdout, self.stderr = process.communicate(timeout=300)
         self.status, self.pid = process.returncode, process.pid
         self.directory = directory
+        atexit.register(remove_map, self.pid)
 
     def map_entries(self, pid=None):
         path = "/tmp/perf-%d.map" % (pid or self.pid)

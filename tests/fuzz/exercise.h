@@ -28,20 +28,6 @@ static FILE *nowhere(void)
     return stream;
 }
 
-/* Formats that write whole paths are as large as those are. */
-static bool paths_are_short(const struct view *view)
-{
-    uint64_t frames = 0;
-    uint32_t *depths = memory_allocate(view->node_count * sizeof *depths);
-
-    for (size_t i = 0; i < view->node_count; i++) {
-        depths[i] = view->parent[i] == NONE ? 1 : depths[view->parent[i]] + 1;
-        frames += depths[i];
-    }
-    free(depths);
-    return frames <= MOST_PATH_FRAMES;
-}
-
 static void write_everywhere(const struct view *view)
 {
     static const struct export_format *const formats[] = {
@@ -90,7 +76,7 @@ static void transform_every_way(const struct profile *profile)
             continue;
         if (view_total(view) != profile_total_instructions(profile))
             abort();
-        if (paths_are_short(view))
+        if (view_path_frames(view) <= MOST_PATH_FRAMES && view->node_count < 1000)
             write_everywhere(view);
         view_free(view);
     }

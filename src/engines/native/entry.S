@@ -46,10 +46,16 @@ thread_leave_cache:
         mov %rax, %gs:THREAD_CACHE_PC
         mov %gs:THREAD_SELF, %rdi
 
-        .globl thread_resume
+        /* A signal that is held now is delivered at the first state of the program in the cache,
+         * which the trap flag finds; one that comes from here on sets the flag itself. */
+        .globl thread_resume, thread_resume_flags
 thread_resume:
         mov THREAD_STACK(%rdi), %rsp
-        pushq THREAD_FLAGS(%rdi)
+        cmpq $0, THREAD_PENDING(%rdi)
+        je 1f
+        orq $0x100, THREAD_FLAGS(%rdi)
+1:      pushq THREAD_FLAGS(%rdi)
+thread_resume_flags:
         popfq
         mov REGISTER(0), %rax
         mov REGISTER(1), %rcx

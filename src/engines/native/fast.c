@@ -5,8 +5,9 @@
  * A sequence borrows rax, rcx and rdx, whose values wait in their spill slots, and the flags,
  * which wait in thread.saved_flags as lahf and seto have them:
  *
- *   call     the child of (context, site) is in the thread's table of children, at a place that
- *            follows from the key alone; one comparison. Push the shadow entry, change context.
+ *   call     the child of (context, site) is in one of four slots beside the context, else in the
+ *            thread's table of children, at a place that follows from the key alone; one
+ *            comparison each. Push the shadow entry, change context.
  *   call *   the same, with the target in the key; the slot also has the callee's code.
  *   ret      the newest shadow entry has this address and this stack pointer. Its `code` is the
  *            landing behind the call, where registers and flags are put back.
@@ -43,6 +44,11 @@ static uint32_t site_hash(uint32_t site)
 static struct child_slot *slot_at(const struct native_thread *thread, uint32_t hash)
 {
     return (struct child_slot *)((uint8_t *)thread->children + (hash & SLOT_MASK));
+}
+
+static uint8_t context_slot(uint32_t site)
+{
+    return offsetof(struct context, slots) + site % CONTEXT_SLOTS * sizeof(struct context_slot);
 }
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
@@ -216,6 +222,40 @@ static void finish_call(struct translation *t, unsigned index, uint8_t *start, u
     cache.exits[id].landing = landing;
 }
 
+/* The child is not beside the context in rcx: it may be in the table. On to `back` with it in rax. */
+static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
+{
+    struct emitter cold = cold_begin(), *e = &cold;
+    uint64_t address = cold.address;
+    emit_hash(e, RCX, site);
+    emit_slot(e);
+    emit_constant(e, RDX, site);
+    op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
+    op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
+    jump_if(e, IF_NOT_EQUAL, miss);
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
+    store_constant(e, RCX, context_slot(site) + offsetof(struct context_slot, site), site);
+    op_memory(e, OP_STORE, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
+    emit_jump(e, back);
+    cold_end(e);
+    return address;
+}
+
+/* rax = the child of the context in rcx. */
+static void emit_child(struct emitter *e, uint32_t site, uint64_t miss)
+{
+    const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4;
+    uint64_t back = e->address + compare_bytes + branch_bytes + load_bytes;
+    uint64_t elsewhere = cold_child(site, miss, back);
+    emit_bytes(e, "\x48\x81\x79", 3); /* cmp qword [rcx + ...], site */
+    emit_byte(e, context_slot(site) + offsetof(struct context_slot, site));
+    emit_u32(e, site);
+    jump_if(e, IF_NOT_EQUAL, elsewhere);
+    op_memory(e, OP_LOAD, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
+}
+
+_Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
+
 static void emit_direct_call(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
@@ -234,16 +274,10 @@ static void emit_direct_call(struct translation *t, unsigned index)
     emit_spill(e, RCX);
     emit_spill(e, RDX);
     emit_load(e, RCX, FIELD(hot.current));
-    emit_hash(e, RCX, site);
-    emit_slot(e);
-    emit_constant(e, RDX, site);
-    op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
-    op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
-    jump_if(e, IF_NOT_EQUAL, miss);
+    emit_child(e, site, miss);
     emit_load(e, RDX, FIELD(hot.top));
     op_thread(e, OP_COMPARE, RDX, FIELD(hot.limit));
     jump_if(e, IF_EQUAL, miss);
-    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
     emit_store(e, FIELD(hot.current), RAX);
     emit_call_count(e, RAX);
     emit_settle(e, RCX, RAX, t->folded);

@@ -1,11 +1,47 @@
 /*
- * main.c: the native engine, a program of its own.
+ * main.c: the native engine, a program of its own that becomes the program it is given.
  *
  *     trueflame-native [OPTIONS] -- PATH ARGV0 [ARGUMENTS...]
  *
- * It becomes the program at PATH. It has no libc, uses only general registers and no TLS, so the
- * program's vector registers, its fs and its heap are never touched; what it needs of its own it
- * finds through gs. Statically linked at an address of its own (layout.h).
+ * It loads the program as the kernel would (load.c) and runs it from a cache of copied code
+ * (translate.c, cache.c): instructions are what they were, except that branches lead to copies
+ * and calls, returns and indirect jumps keep the core's shadow stack and context tree (fast.c, and
+ * dispatch.c for whatever is rare). It counts exactly: totals are those of single-stepping.
+ *
+ *     load.c       ELF, initial stack, vdso          syscalls.c   which system calls are ours
+ *     decode.c     lengths, operands, flags          maps.c       the program's memory
+ *     copy.c       one instruction elsewhere         signals.c    exact states for handlers
+ *     translate.c  blocks, counting                  gate.c       interrupted system calls
+ *     fast.c       calls, returns, jumps             threads.c    threads, fork, vfork
+ *     lines.c      counts per context and segment    exec.c       the next program
+ *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
+ *     record.c     the core's platform, raw files    requests.c   what the program asks for
+ *
+ * Why no libc, no vector registers, no TLS: the program's vector registers, its fs and its heap
+ * are then never touched, and leaving the cache costs sixteen stores. What the engine needs of
+ * its own it finds through gs; programs that use gs themselves are refused when they do. Why at a
+ * fixed address: everything the program can see stands where it stood, whatever the build.
+ *
+ * Why our own decoder: see decode.h.
+ *
+ * What always holds: no mapping is writable and executable; the kernel has the program's signal
+ * mask; at most one signal per thread is held; one lock (cache.lock) guards the cache and the core,
+ * and is taken on slow paths only.
+ *
+ * What is not right yet:
+ *   - /proc/self/maps, cmdline and the size of the address space show the engine; rseq is not
+ *     there (ENOSYS); ptrace of the program shows copied code.
+ *   - threads that still run when another ends the process are counted up to a moment, not to an
+ *     instruction. A request to start or stop reaches other threads with their next call.
+ *   - the cache does not make room: 80 MB of copied code, some million instructions, is the end.
+ *   - a child of fork begins with an empty cache. A block that overwrites its own later
+ *     instructions is noticed at its next entry only.
+ *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
+ *   - no --budget, --checkpoint, --repeatable.
+ *
+ * Where the time goes: a call and its return are about sixty instructions more, a third of them
+ * to borrow and give back three registers and the flags; counting is an add to memory for a
+ * segment, deferred over forward branches.
  */
 #include "core/text.h"
 #include "engines/native/arena.h"
@@ -58,11 +94,22 @@ static uint64_t parse_number(const char *text)
     return number;
 }
 
+/* Kept: the stack it is on becomes the program's. */
+static void take_run_folder(const char *path)
+{
+    static char error_path[4096];
+    struct string_builder builder = {error_path, 0, sizeof error_path};
+    options.run_folder = text_keep(path);
+    string_add(&builder, path);
+    string_add(&builder, "/error");
+    refuse_into(error_path);
+}
+
 static void parse_option(const char *argument)
 {
     const char *value;
     if ((value = option_value(argument, "--run-folder=")))
-        options.run_folder = text_keep(value); /* the stack it is on becomes the program's */
+        take_run_folder(value);
     else if ((value = option_value(argument, "--max-contexts=")))
         options.max_contexts = parse_number(value);
     else if (!strcmp(argument, "--print-total"))

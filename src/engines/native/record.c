@@ -187,17 +187,13 @@ static void write_raw(int exit_status)
     struct file_sink sink = {{file_write},
                              sys(open, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
                              false};
-    if (sys_failed(sink.file)) {
-        say("cannot write ", path, NULL);
+    if (sys_failed(sink.file))
         return;
-    }
     process.ending = RAW_EXIT;
     process.exit_status = exit_status;
     raw_write(&core, &process, &sink.sink);
     sys(close, sink.file);
-    if (sink.failed)
-        say("cannot write ", path, ": the disk may be full", NULL);
-    else
+    if (!sink.failed) /* else the name that it keeps tells `record` */
         sys(rename, path, final);
 }
 

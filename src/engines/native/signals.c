@@ -371,6 +371,16 @@ static void handle_at_safe_point(struct native_thread *thread, unsigned number, 
     lock_give(&cache.lock);
 }
 
+/* The thread is on its way into the cache and has looked for held signals already. */
+static void trap_on_entry(struct native_thread *thread, struct sigcontext *context)
+{
+    thread->flags |= FLAG_TRAP;
+    if (context->rip == (uint64_t)thread_resume_flags)
+        *(uint64_t *)context->rsp |= FLAG_TRAP;
+    if (context->rip > (uint64_t)thread_resume_flags)
+        context->eflags |= FLAG_TRAP;
+}
+
 static void handle(int number, siginfo_t *info, struct ucontext *kernel)
 {
     /* The program may have asked for alignment checks, which the kernel leaves on. */
@@ -404,6 +414,8 @@ static void handle(int number, siginfo_t *info, struct ucontext *kernel)
     }
     gate_take_back(context);
     hold(thread, number, info, kernel);
+    if (enters)
+        trap_on_entry(thread, context);
 }
 
 void signals_safe_point(struct native_thread *thread)
@@ -498,6 +510,9 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     uint64_t frame = thread->registers[REGISTER_RSP];
     if (!gate_copy(&context, (void *)frame, sizeof context))
         end_by_signal(SIGSEGV);
+    signals_set_mask(SIGNALS_ALL);
+    if (thread->pending)
+        send_again(thread);
     lock_take(&cache.lock);
     record_settle(thread);
     core_signal_out(&core, thread->thread);
@@ -512,8 +527,6 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     }
     context.uc_mcontext.rip = thread_enter(thread);
     context.uc_stack = (stack_t){.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};
-    if (thread->pending)
-        send_again(thread);
     lock_give(&cache.lock);
     gate_return_from(&context);
 }

@@ -19,6 +19,7 @@
 #include "engines/native/threads.h"
 #include <asm/prctl.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #define PAGE 4096ul
@@ -223,6 +224,28 @@ static long call_sigreturn(struct native_thread *thread)
     signals_call_return(thread);
 }
 
+/* SIGKILL may be meant for this very process, and then there is no other time to write. If it is
+ * not, the file is written again at the end. */
+static long pass_on_signal(struct native_thread *thread, uint64_t number)
+{
+    if (number == SIGKILL && !thread->is_vfork) {
+        lock_take(&cache.lock);
+        record_finish(128 + SIGKILL);
+        lock_give(&cache.lock);
+    }
+    return syscalls_pass_on(thread);
+}
+
+static long call_kill(struct native_thread *thread)
+{
+    return pass_on_signal(thread, thread->registers[REGISTER_RSI]);
+}
+
+static long call_tgkill(struct native_thread *thread)
+{
+    return pass_on_signal(thread, thread->registers[REGISTER_RDX]);
+}
+
 static long call_none(struct native_thread *thread)
 {
     (void)thread;
@@ -245,6 +268,9 @@ static const syscall_function table[512] = {
     [__NR_vfork] = threads_call_vfork,
     [__NR_execve] = exec_call_execve,
     [__NR_execveat] = exec_call_execveat,
+    [__NR_kill] = call_kill,
+    [__NR_tkill] = call_kill,
+    [__NR_tgkill] = call_tgkill,
     [__NR_readlink] = proc_call_readlink,
     [__NR_readlinkat] = proc_call_readlinkat,
     [__NR_open] = proc_call_open,

@@ -1,6 +1,7 @@
 /* text.c: see text.h. */
 #include "engines/native/text.h"
 #include "engines/native/sys.h"
+#include <fcntl.h>
 #include <stdarg.h>
 
 void *memcpy(void *to, const void *from, size_t size)
@@ -79,15 +80,41 @@ void string_add_number(struct string_builder *builder, uint64_t number, unsigned
     string_add(builder, digits + at);
 }
 
+static void join_list(struct string_builder *builder, const char *first, va_list rest)
+{
+    for (const char *text = first; text; text = va_arg(rest, const char *))
+        string_add(builder, text);
+}
+
 static void say_list(const char *first, va_list rest)
 {
     char line[1024];
     struct string_builder builder = {line, 0, sizeof line - 1};
     string_add(&builder, "trueflame: ");
-    for (const char *text = first; text; text = va_arg(rest, const char *))
-        string_add(&builder, text);
+    join_list(&builder, first, rest);
     line[builder.size++] = '\n';
     sys(write, 2, line, builder.size);
+}
+
+static const char *refusal_path;
+
+void refuse_into(const char *path)
+{
+    refusal_path = path;
+}
+
+/* For `record` to say, or to act upon; false if it cannot be left there. */
+static bool leave_refusal(const char *first, va_list rest)
+{
+    char line[1024];
+    struct string_builder builder = {line, 0, sizeof line};
+    long file = refusal_path ? sys(open, refusal_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    if (sys_failed(file))
+        return false;
+    join_list(&builder, first, rest);
+    sys(write, file, line, builder.size);
+    sys(close, file);
+    return true;
 }
 
 void say(const char *first, ...)
@@ -110,9 +137,12 @@ void fail(const char *first, ...)
 
 void refuse_program(const char *first, ...)
 {
-    va_list rest;
+    va_list rest, again;
     va_start(rest, first);
-    say_list(first, rest);
+    va_copy(again, rest);
+    if (!leave_refusal(first, rest))
+        say_list(first, again);
+    va_end(again);
     va_end(rest);
     for (;;)
         sys(exit_group, STATUS_REFUSED);

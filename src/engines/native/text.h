@@ -33,6 +33,9 @@ enum engine_status {
     STATUS_REFUSED = 124, /* this program is not for this engine; nothing of it has run */
 };
 
+/* Refusals are left in this file, not said. */
+void refuse_into(const char *path);
+
 /* Says the sentence and ends the process. */
 _Noreturn void fail(const char *first, ...) __attribute__((sentinel));
 _Noreturn void refuse_program(const char *first, ...) __attribute__((sentinel));

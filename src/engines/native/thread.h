@@ -104,7 +104,7 @@ static inline struct native_thread *thread_self(void)
 
 /* entry.S */
 _Noreturn void thread_resume(struct native_thread *thread); /* by its registers, flags and cache_pc */
-extern const char thread_resume_end[];
+extern const char thread_resume_flags[], thread_resume_end[];
 void thread_leave_cache(void);                       /* the cache jumps here; calls thread_dispatch */
 
 /* dispatch.c: the exit that was taken is dealt with; returns where to enter the cache. */

@@ -123,6 +123,8 @@ void threads_change_plane(struct native_thread *thread)
         other->plane_changed = true;
         memset(other->children, 0, CHILD_SLOTS * sizeof *other->children);
     }
+    for (uint32_t i = 0; live_count > 1 && i < core.tree.count; i++)
+        memset(tree_context(&core.tree, i)->slots, 0, sizeof(struct context_slot[CONTEXT_SLOTS]));
     threads_catch_up(thread);
 }
 

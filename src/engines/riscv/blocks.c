@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define CHUNK_BYTES (1u << 20)
-#define SCRATCH_BYTES \
+#define SCRATCH_BYTES                                                                              \
     ((sizeof(struct block) + TRANSLATION_OPS * sizeof(struct op) + 63) & ~(size_t)63)
 
 struct block_chunk {
@@ -195,7 +195,7 @@ uint64_t blocks_address_of(const struct riscv_machine *machine, const struct blo
 
     for (unsigned i = 0; i < op->ordinal; i++) {
         uint16_t first;
-        memcpy(&first, machine->memory.zero + address, sizeof first);
+        memcpy(&first, memory_host(&machine->memory, address), sizeof first);
         address += riscv_length(first);
     }
     return address;

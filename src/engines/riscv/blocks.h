@@ -20,7 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The operations that are not instructions by themselves: (name) */
+/* The operations that are not instructions by themselves. */
+/* clang-format off */
 #define RISCV_MICROS(MICRO)                                                                        \
     MICRO(load_constant)    /* rd = immediate */                                                   \
     MICRO(move)             /* rd = rs1 */                                                         \
@@ -28,6 +29,7 @@
     MICRO(restore_rounding) /* the host rounds as frm says */                                      \
     MICRO(float_away)       /* immediate: the instruction's word; see float_away.c */              \
     MICRO(marker)           /* addi x0, x0, immediate */                                           \
+    MICRO(request)          /* of the program to the profiler, see include/trueflame */            \
     MICRO(fall_through)     /* the block ends, the line goes on */                                 \
     MICRO(jump)             /* to block->target */                                                 \
     MICRO(call)             /* likewise; rd = block->end */                                        \
@@ -36,9 +38,10 @@
     MICRO(csr)              /* immediate: number, rd, rs1; rs2: the operation */                   \
     MICRO(bridge)           /* a jump into another function, for the profile */                    \
     MICRO(beqz) MICRO(bnez) MICRO(bltz) MICRO(bgez)
+/* clang-format on */
 
 enum micro {
-    /* Instructions by their own names come first. */
+/* Instructions by their own names come first. */
 #define MICRO_PLAIN(name, format, match, mask, body) MICRO_##name = RISCV_##name,
 #define MICRO_BRANCH(name, match, mask, condition)   MICRO_##name = RISCV_##name,
 #define MICRO_CONTROL(name, format, match, mask)     MICRO_##name = RISCV_##name,
@@ -46,14 +49,14 @@ enum micro {
 #undef MICRO_PLAIN
 #undef MICRO_BRANCH
 #undef MICRO_CONTROL
-    MICRO_last_instruction = RISCV_OPERATION_COUNT - 1,
+        MICRO_last_instruction = RISCV_OPERATION_COUNT - 1,
 #define MICRO_NAME(name) MICRO_##name,
     RISCV_MICROS(MICRO_NAME)
 #undef MICRO_NAME
 #define MICRO_FUSED(first, second) MICRO_##first##_##second,
-    RISCV_FUSIONS(MICRO_FUSED, MICRO_FUSED)
+        RISCV_FUSIONS(MICRO_FUSED, MICRO_FUSED)
 #undef MICRO_FUSED
-    MICRO_COUNT,
+            MICRO_COUNT,
 };
 
 struct op {
@@ -64,13 +67,13 @@ struct op {
 };
 
 struct block {
-    uint32_t instructions; /* or BLOCK_SPECIAL */
-    uint32_t number;       /* the profile's */
-    struct block *taken, *next; /* NULL until control has passed that way */
-    uint64_t address, end;      /* `end` is behind the last instruction */
-    uint64_t target;            /* of a direct jump, branch or call */
+    uint32_t instructions;          /* or BLOCK_SPECIAL */
+    uint32_t number;                /* the profile's */
+    struct block *taken, *next;     /* NULL until control has passed that way */
+    uint64_t address, end;          /* `end` is behind the last instruction */
+    uint64_t target;                /* of a direct jump, branch or call */
     struct code_function *function; /* the profile's; NULL where only calls tell functions apart */
-    uint32_t site;              /* the profile's number of the call that ends the block, or 0 */
+    uint32_t site;                  /* the profile's number of the call that ends the block, or 0 */
     uint32_t op_count;
     struct op ops[];
 };
@@ -79,8 +82,8 @@ struct block {
 
 /* More instructions than any slice has: dispatch looks closer at such a block before it goes on.
  * Bridges and environment calls, which have no instructions to charge or count. */
-#define BLOCK_SPECIAL 0x80000000u
-#define JUMP_CACHE_ENTRIES     16384
+#define BLOCK_SPECIAL      0x80000000u
+#define JUMP_CACHE_ENTRIES 16384
 
 struct jump_cache_entry {
     uint64_t address;
@@ -89,10 +92,10 @@ struct jump_cache_entry {
 
 struct block_cache {
     struct jump_cache_entry jumps[JUMP_CACHE_ENTRIES]; /* address 1 in a free one */
-    struct block **table; /* open addressing, by address */
+    struct block **table;                              /* open addressing, by address */
     size_t count, capacity;
     struct block_chunk *chunks;
-    struct block *scratch; /* for blocks_find_short */
+    struct block *scratch;       /* for blocks_find_short */
     const void *const *handlers; /* of the dispatch in use, indexed by enum micro */
     bool away;                   /* frm is "nearest, ties away": dynamic floats are float_away */
     bool illegal_rounding;       /* frm holds no rounding mode: dynamic floats are illegal */

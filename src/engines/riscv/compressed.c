@@ -48,12 +48,14 @@ static uint32_t encode_j(uint32_t rd, uint32_t immediate)
 }
 
 /* The 32-bit opcodes, with their function bits. */
+/* clang-format off */
 enum {
     LW = 0x2003, LD = 0x3003, FLD = 0x3007, SW = 0x2023, SD = 0x3023, FSD = 0x3027,
     ADDI = 0x13, ADDIW = 0x1b, LUI = 0x37, SLLI = 0x1013, SRLI = 0x5013, SRAI = 0x40005013,
     ANDI = 0x7013, ADD = 0x33, SUB = 0x40000033, XOR = 0x4033, OR = 0x6033, AND = 0x7033,
     SUBW = 0x4000003b, ADDW = 0x3b, BEQ = 0x63, BNE = 0x1063, JALR = 0x67, EBREAK = 0x100073,
 };
+/* clang-format on */
 
 static uint32_t register_low(uint32_t c)
 {
@@ -135,10 +137,10 @@ static uint32_t expand_lui_or_addi16sp(uint32_t c)
 static uint32_t expand_quadrant_1(uint32_t c)
 {
     uint32_t rd = bits(c, 11, 7, 0);
-    uint32_t jump = sign_extend(bits(c, 12, 12, 11) | bits(c, 8, 8, 10) | bits(c, 10, 9, 8) |
-                                    bits(c, 6, 6, 7) | bits(c, 7, 7, 6) | bits(c, 2, 2, 5) |
-                                    bits(c, 11, 11, 4) | bits(c, 5, 3, 1),
-                                12);
+    uint32_t jump =
+        sign_extend(bits(c, 12, 12, 11) | bits(c, 8, 8, 10) | bits(c, 10, 9, 8) | bits(c, 6, 6, 7) |
+                        bits(c, 7, 7, 6) | bits(c, 2, 2, 5) | bits(c, 11, 11, 4) | bits(c, 5, 3, 1),
+                    12);
     uint32_t branch = sign_extend(bits(c, 12, 12, 8) | bits(c, 6, 5, 6) | bits(c, 2, 2, 5) |
                                       bits(c, 11, 10, 3) | bits(c, 4, 3, 1),
                                   9);

@@ -10,7 +10,17 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum format { FORMAT_R, FORMAT_I, FORMAT_S, FORMAT_B, FORMAT_U, FORMAT_J, FORMAT_H, FORMAT_C, FORMAT_F };
+enum format {
+    FORMAT_R,
+    FORMAT_I,
+    FORMAT_S,
+    FORMAT_B,
+    FORMAT_U,
+    FORMAT_J,
+    FORMAT_H,
+    FORMAT_C,
+    FORMAT_F
+};
 
 struct encoding {
     const char *name;

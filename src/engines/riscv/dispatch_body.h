@@ -17,7 +17,7 @@
 #define NEXT()                                                                                     \
     do {                                                                                           \
         op++;                                                                                      \
-        goto *op->handler;                                                                         \
+        goto * op->handler;                                                                        \
     } while (0)
 
 /* One more execution of the block in the current context, whose key is at hand. */
@@ -40,7 +40,7 @@
             goto out_of_slice;                                                                     \
         COUNT();                                                                                   \
         op = block->ops;                                                                           \
-        goto *op->handler;                                                                         \
+        goto * op->handler;                                                                        \
     } while (0)
 
 #define FOLLOW(successor)                                                                          \
@@ -132,8 +132,7 @@ enum dispatch_stop DISPATCH(struct riscv_machine *machine, const void *const **h
     ENTER();
 
 #define DO_PLAIN(name, format, match, mask, body)                                                  \
-    do_##name:                                                                                     \
-    execute_##name(machine, op, block, zero, RS1);                                                 \
+    do_##name : execute_##name(machine, op, block, zero, RS1);                                     \
     NEXT();
 #define DO_BRANCH(name, match, mask, condition)                                                    \
     do_##name : BRANCH_IF(condition_##name(machine, op, RS1));
@@ -151,15 +150,13 @@ do_bgez:
 
 /* The first one's result is still in a host register when the second one wants it. */
 #define DO_PAIR(first, second)                                                                     \
-    do_##first##_##second:                                                                         \
-    execute_##first(machine, op, block, zero, RS1);                                                \
+    do_##first##_##second : execute_##first(machine, op, block, zero, RS1);                        \
     target = RD;                                                                                   \
     op++;                                                                                          \
     execute_##second(machine, op, block, zero, target);                                            \
     NEXT();
 #define DO_PAIR_BRANCH(first, second)                                                              \
-    do_##first##_##second:                                                                         \
-    execute_##first(machine, op, block, zero, RS1);                                                \
+    do_##first##_##second : execute_##first(machine, op, block, zero, RS1);                        \
     target = RD;                                                                                   \
     op++;                                                                                          \
     BRANCH_IF(condition_##second(machine, op, target));
@@ -194,7 +191,7 @@ do_call:
     /* `call next`: a way to learn the pc, not a call. */
     if (LIKELY(block->target != block->end)) {
         SETTLE();
-        profiling_call(machine, profiler, block, block->target);
+        profiling_call(machine, profiler, block);
         CONTEXT_CHANGED();
     }
 #endif
@@ -212,7 +209,7 @@ do_call_register:
     LOOK_UP(target);
 #if DETAIL
     SETTLE();
-    profiling_call(machine, profiler, block, target);
+    profiling_call_register(machine, profiler, block, target);
     CONTEXT_CHANGED();
 #endif
     ENTER();
@@ -241,6 +238,14 @@ do_bridge:
 do_marker:
 #if DETAIL
     profiling_marker(machine, op->immediate);
+    CONTEXT_CHANGED();
+#endif
+    FOLLOW(next);
+
+do_request:
+#if DETAIL
+    SETTLE();
+    profiling_request(machine);
     CONTEXT_CHANGED();
 #endif
     FOLLOW(next);
@@ -298,7 +303,7 @@ out_of_slice:
     machine->slice += block->instructions;
     if (block->instructions == BLOCK_SPECIAL) {
         op = block->ops;
-        goto *op->handler;
+        goto * op->handler;
     }
     machine->pc = block->address;
     return DISPATCH_BUDGET;

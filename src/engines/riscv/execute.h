@@ -31,7 +31,7 @@
         *(const struct op *volatile *)&machine->at = op;                                           \
         if (LIKELY(memory_is_inside(address_))) {                                                  \
             typedef GUEST_ACCESS(type) access_;                                                    \
-            value_ = *(access_ *)(zero + address_);                                                \
+            value_ = *(access_ *)(zero + (int64_t)address_);                                       \
         } else {                                                                                   \
             value_ = (type)machine_load_outside(machine, address_, sizeof(type));                  \
         }                                                                                          \
@@ -44,7 +44,7 @@
         *(const struct op *volatile *)&machine->at = op;                                           \
         if (LIKELY(memory_is_inside(address_))) {                                                  \
             typedef GUEST_ACCESS(type) access_;                                                    \
-            *(access_ *)(zero + address_) = (type)(what);                                          \
+            *(access_ *)(zero + (int64_t)address_) = (type)(what);                                 \
         } else {                                                                                   \
             machine_store_outside(machine, address_, (what), sizeof(type));                        \
         }                                                                                          \

@@ -27,16 +27,14 @@ static unsigned host_flags_of(unsigned flags)
     return (flags & FLOAT_INEXACT ? MXCSR_INEXACT : 0) |
            (flags & FLOAT_UNDERFLOW ? MXCSR_UNDERFLOW : 0) |
            (flags & FLOAT_OVERFLOW ? MXCSR_OVERFLOW : 0) |
-           (flags & FLOAT_DIVIDE ? MXCSR_DIVIDE : 0) |
-           (flags & FLOAT_INVALID ? MXCSR_INVALID : 0);
+           (flags & FLOAT_DIVIDE ? MXCSR_DIVIDE : 0) | (flags & FLOAT_INVALID ? MXCSR_INVALID : 0);
 }
 
 static unsigned guest_flags_of(unsigned host)
 {
     return (host & MXCSR_INEXACT ? FLOAT_INEXACT : 0) |
            (host & MXCSR_UNDERFLOW ? FLOAT_UNDERFLOW : 0) |
-           (host & MXCSR_OVERFLOW ? FLOAT_OVERFLOW : 0) |
-           (host & MXCSR_DIVIDE ? FLOAT_DIVIDE : 0) |
+           (host & MXCSR_OVERFLOW ? FLOAT_OVERFLOW : 0) | (host & MXCSR_DIVIDE ? FLOAT_DIVIDE : 0) |
            (host & MXCSR_INVALID ? FLOAT_INVALID : 0);
 }
 
@@ -66,8 +64,8 @@ unsigned float_flags(void)
 
 void float_round(unsigned rounding)
 {
-    _mm_setcsr((_mm_getcsr() & ~(unsigned)MXCSR_ROUNDING) |
-               (unsigned)host_rounding[rounding & 3] << MXCSR_ROUNDING_SHIFT);
+    _mm_setcsr((_mm_getcsr() & ~(unsigned)MXCSR_ROUNDING) | (unsigned)host_rounding[rounding & 3]
+                                                                << MXCSR_ROUNDING_SHIFT);
 }
 
 void float_raise(unsigned flags)
@@ -272,8 +270,8 @@ uint64_t float_to_integer(uint64_t bits, bool is_double, unsigned rounding, unsi
     struct rounded value = split_at_point(bits, shape);
     bool inexact = value.half || value.rest;
     uint64_t magnitude = value.integer + rounds_up(&value, negative, rounding);
-    uint64_t largest = is_signed ? (1ull << (width - 1)) - !negative
-                       : negative ? 0
+    uint64_t largest = is_signed     ? (1ull << (width - 1)) - !negative
+                       : negative    ? 0
                        : width == 64 ? UINT64_MAX
                                      : (1ull << width) - 1;
     if (value.too_large || magnitude > largest)

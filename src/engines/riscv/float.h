@@ -23,7 +23,13 @@
 #define FLOAT_CANONICAL_S 0x7fc00000u
 #define FLOAT_CANONICAL_D 0x7ff8000000000000ull
 
-enum { FLOAT_INEXACT = 1, FLOAT_UNDERFLOW = 2, FLOAT_OVERFLOW = 4, FLOAT_DIVIDE = 8, FLOAT_INVALID = 16 };
+enum {
+    FLOAT_INEXACT = 1,
+    FLOAT_UNDERFLOW = 2,
+    FLOAT_OVERFLOW = 4,
+    FLOAT_DIVIDE = 8,
+    FLOAT_INVALID = 16
+};
 
 /* Whether the host can round as `frm` says. Others need float_nearest_away, or are illegal. */
 static inline bool float_host_rounds(unsigned rounding)
@@ -48,7 +54,8 @@ void float_raise(unsigned flags);
 /* Does a floating point instruction whose rounding mode is "nearest, ties away from zero".
  * Registers are the guest's; the instruction has a rounding mode field and is no conversion to an
  * integer. */
-void float_nearest_away(const struct riscv_instruction *instruction, const uint64_t *x, uint64_t *f);
+void float_nearest_away(const struct riscv_instruction *instruction, const uint64_t *x,
+                        uint64_t *f);
 
 /* The slow halves of the functions below. */
 void float_flag_product(double a, double b);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_SEGMENTS 256
+#define MAX_SEGMENTS   256
 #define MAX_FILE_BYTES (4ull << 30)
 
 /* Where a position-independent program is put: away from 0 and from the stack. */
@@ -100,8 +100,9 @@ static int check_segment(struct riscv_image *image, const Elf64_Phdr *segment, s
         segment->p_filesz > image->size_bytes - segment->p_offset)
         return error_set(error, "%s is truncated: segment %u lies outside the file", path, number);
     if (segment->p_filesz > segment->p_memsz)
-        return error_set(error, "%s is broken: segment %u has more bytes in the file than in memory",
-                         path, number);
+        return error_set(error,
+                         "%s is broken: segment %u has more bytes in the file than in memory", path,
+                         number);
     if (segment->p_vaddr > MEMORY_LOW_BYTES - image->bias ||
         segment->p_memsz > MEMORY_LOW_BYTES - image->bias - segment->p_vaddr)
         return error_set(error,
@@ -112,7 +113,8 @@ static int check_segment(struct riscv_image *image, const Elf64_Phdr *segment, s
     for (unsigned other = 0; other < number; other++)
         if (image->segments[other].p_type == PT_LOAD && image->segments[other].p_memsz &&
             overlaps(&image->segments[other], segment))
-            return error_set(error, "%s is broken: segments %u and %u overlap", path, other, number);
+            return error_set(error, "%s is broken: segments %u and %u overlap", path, other,
+                             number);
     return OK;
 }
 
@@ -179,9 +181,8 @@ static bool has_linux_note(const struct riscv_image *image)
         Elf64_Nhdr note;
         while (left >= sizeof note) {
             memcpy(&note, at, sizeof note);
-            uint64_t size_bytes =
-                sizeof note + (((uint64_t)note.n_namesz + 3) & ~3ull) +
-                (((uint64_t)note.n_descsz + 3) & ~3ull);
+            uint64_t size_bytes = sizeof note + (((uint64_t)note.n_namesz + 3) & ~3ull) +
+                                  (((uint64_t)note.n_descsz + 3) & ~3ull);
             if (size_bytes > left)
                 break;
             if (note.n_type == NT_GNU_ABI_TAG && note.n_namesz == 4 &&
@@ -251,10 +252,9 @@ static int map_segment(const struct riscv_image *image, struct guest_memory *mem
         first += MEMORY_PAGE;
     while (first < end && memory_allows(memory, end - 1, 1, MEMORY_WRITE))
         end -= MEMORY_PAGE;
-    if (first < end &&
-        memory_map(memory, first, end - first, MEMORY_READ | MEMORY_WRITE, error))
+    if (first < end && memory_map(memory, first, end - first, MEMORY_READ | MEMORY_WRITE, error))
         return ERROR;
-    memcpy(memory->zero + start, image->bytes + segment->p_offset, segment->p_filesz);
+    memcpy(memory_host(memory, start), image->bytes + segment->p_offset, segment->p_filesz);
     return OK;
 }
 

@@ -13,15 +13,15 @@ struct riscv_image {
     char *path;
     uint8_t *bytes; /* the whole file */
     size_t size_bytes;
-    const Elf64_Ehdr *header;    /* within bytes */
-    const Elf64_Phdr *segments;  /* within bytes, header->e_phnum of them */
-    uint64_t bias;               /* guest address minus address in the file */
-    uint64_t entry;              /* guest address */
-    uint64_t headers;            /* guest address of the program headers, 0: not loaded */
-    uint64_t end;                /* behind the highest loaded byte */
+    const Elf64_Ehdr *header;      /* within bytes */
+    const Elf64_Phdr *segments;    /* within bytes, header->e_phnum of them */
+    uint64_t bias;                 /* guest address minus address in the file */
+    uint64_t entry;                /* guest address */
+    uint64_t headers;              /* guest address of the program headers, 0: not loaded */
+    uint64_t end;                  /* behind the highest loaded byte */
     uint64_t code_start, code_end; /* around all executable segments */
-    bool compressed;             /* may hold compressed instructions */
-    enum riscv_abi abi;          /* what the file looks made for, never AUTO */
+    bool compressed;               /* may hold compressed instructions */
+    enum riscv_abi abi;            /* what the file looks made for, never AUTO */
 };
 
 /* Reads and checks the file; every offset and size in it that is used later is valid. */

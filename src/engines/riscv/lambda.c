@@ -107,8 +107,8 @@ static void commit(struct riscv_machine *machine, const uint64_t *arguments)
         return;
     }
     if (size_bytes > MAX_OUTPUT_BYTES - state->output_size_bytes) {
-        machine_stop(machine, RISCV_FAILED, FAILURE_STATUS,
-                     "more than %llu bytes of public output", MAX_OUTPUT_BYTES);
+        machine_stop(machine, RISCV_FAILED, FAILURE_STATUS, "more than %llu bytes of public output",
+                     MAX_OUTPUT_BYTES);
         return;
     }
     state->output = memory_grow(state->output, &state->output_capacity,
@@ -171,8 +171,9 @@ static void multiply(struct riscv_machine *machine, const uint64_t *arguments)
     memory_read(&machine->memory, arguments[1], point_x, sizeof point_x);
     memory_read(&machine->memory, arguments[2], scalar, sizeof scalar);
     if (!multiply_x(state_of(machine), point_x, scalar, result_x)) {
-        machine_stop(machine, RISCV_FAILED, FAILURE_STATUS,
-                     "secp256k1_multiply of what is no point, or by what is no scalar, of the curve");
+        machine_stop(
+            machine, RISCV_FAILED, FAILURE_STATUS,
+            "secp256k1_multiply of what is no point, or by what is no scalar, of the curve");
         return;
     }
     memory_write(&machine->memory, arguments[0], result_x, sizeof result_x);
@@ -257,14 +258,15 @@ static int map_input(struct riscv_machine *machine, struct error *error)
     if (result == OK)
         result = memory_ensure(&machine->memory, INPUT_ADDRESS, length + 4ull, error);
     for (uint32_t done = 0; result == OK && done < length;) {
-        ssize_t got = read(file, machine->memory.zero + INPUT_ADDRESS + 4 + done, length - done);
+        ssize_t got =
+            read(file, memory_host(&machine->memory, INPUT_ADDRESS + 4 + done), length - done);
         if (got <= 0)
             result = error_set(error, "cannot read %s", path);
         else
             done += (uint32_t)got;
     }
     if (result == OK)
-        memcpy(machine->memory.zero + INPUT_ADDRESS, &length, sizeof length);
+        memcpy(memory_host(&machine->memory, INPUT_ADDRESS), &length, sizeof length);
     close(file);
     return result;
 }
@@ -275,7 +277,8 @@ static int start(struct riscv_machine *machine, struct error *error)
 
     machine->environment_state = memory_allocate_zeroed(1, sizeof(struct lambda_state));
     if (image->header->e_type != ET_EXEC)
-        return error_set(error, "%s is position-independent; lambda guests are linked to an address",
+        return error_set(error,
+                         "%s is position-independent; lambda guests are linked to an address",
                          image->path);
     machine->memory.sparse = true;
     machine->blocks.lambda = true;
@@ -296,8 +299,8 @@ static int write_output(struct riscv_machine *machine, struct error *error)
     FILE *file = fopen(path, "wb");
     if (!file)
         return error_set_errno(error, "cannot write %s", path);
-    bool written = fwrite(state->output, 1, state->output_size_bytes, file) ==
-                   state->output_size_bytes;
+    bool written =
+        fwrite(state->output, 1, state->output_size_bytes, file) == state->output_size_bytes;
     if (fclose(file) || !written)
         return error_set_errno(error, "cannot write %s", path);
     return OK;

@@ -18,9 +18,9 @@ struct linux_state {
     uint64_t map_limit;              /* mmap looks for room below */
     uint64_t trampoline;             /* where a signal handler returns to */
     struct linux_action actions[LINUX_SIGNALS + 1];
-    uint64_t blocked, pending;       /* signals, bit N-1 for signal N */
+    uint64_t blocked, pending;                /* signals, bit N-1 for signal N */
     uint64_t alternate_start, alternate_size; /* sigaltstack; size 0: none */
-    uint8_t reported[1024 / 8];      /* unknown calls that were reported already */
+    uint8_t reported[1024 / 8];               /* unknown calls that were reported already */
 };
 
 static inline struct linux_state *linux_state_of(struct riscv_machine *machine)
@@ -34,7 +34,7 @@ static inline void *linux_pointer(const struct riscv_machine *machine, uint64_t 
 {
     if (!address)
         return NULL;
-    return memory_is_inside(address) ? machine->memory.zero + address : (void *)-4096;
+    return memory_is_inside(address) ? memory_host(&machine->memory, address) : (void *)-4096;
 }
 
 /* Calls with more to them than passing them on. Each returns the result or -errno. */

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -66,8 +68,8 @@ static const char *guest_path(const struct riscv_machine *machine, uint64_t addr
     for (uint64_t length = 0; length < PATH_MAX; length++) {
         if (!memory_allows(&machine->memory, address + length, 1, MEMORY_READ))
             return NULL;
-        if (!machine->memory.zero[address + length])
-            return (const char *)machine->memory.zero + address;
+        if (!*memory_host(&machine->memory, address + length))
+            return (const char *)memory_host(&machine->memory, address);
     }
     return NULL;
 }
@@ -90,12 +92,38 @@ int64_t linux_fstatat(struct riscv_machine *machine, const uint64_t *arguments)
                : put_stat(machine, arguments[2], &status);
 }
 
+/* /proc/self/maps as the guest's kernel would have it; the host's tells of trueflame. */
+static int64_t open_maps(const struct riscv_machine *machine)
+{
+    int file = memfd_create("maps", MFD_CLOEXEC);
+    uint64_t start, end = 0;
+    unsigned permissions;
+
+    if (file < 0)
+        return -errno;
+    while (memory_next_mapping(&machine->memory, end, &start, &end, &permissions)) {
+        bool is_stack = machine->x[REGISTER_SP] - start < end - start;
+        bool is_image = start < machine->image->end && end > machine->image->entry;
+        dprintf(file, "%08llx-%08llx %c%c%cp 00000000 00:00 0%s%s\n", (unsigned long long)start,
+                (unsigned long long)end, permissions & MEMORY_READ ? 'r' : '-',
+                permissions & MEMORY_WRITE ? 'w' : '-', permissions & MEMORY_EXECUTE ? 'x' : '-',
+                is_stack || is_image ? "          " : "",
+                is_stack   ? "[stack]"
+                : is_image ? machine->image->path
+                           : "");
+    }
+    lseek(file, 0, SEEK_SET);
+    return file;
+}
+
 int64_t linux_openat(struct riscv_machine *machine, const uint64_t *arguments)
 {
     const char *path = guest_path(machine, arguments[1]);
 
     if (!path)
         return -EFAULT;
+    if (!strcmp(path, "/proc/self/maps"))
+        return open_maps(machine);
     int file = openat((int)arguments[0], resolve_path(machine, path), (int)arguments[2],
                       (mode_t)arguments[3]);
     return file < 0 ? -errno : file;
@@ -120,7 +148,7 @@ int64_t linux_readlinkat(struct riscv_machine *machine, const uint64_t *argument
     }
     size_t size_bytes = arguments[3] < (uint64_t)length ? arguments[3] : (size_t)length;
     return memory_write(&machine->memory, arguments[2], link, size_bytes) ? (int64_t)size_bytes
-                                                                         : -EFAULT;
+                                                                          : -EFAULT;
 }
 
 /* Does a readv or writev with the vector's guest addresses turned into the host's. */

@@ -150,7 +150,7 @@ int64_t linux_mremap(struct riscv_machine *machine, const uint64_t *arguments)
     if (!place ||
         memory_map(&machine->memory, place, new_bytes, MEMORY_READ | MEMORY_WRITE, &ignored))
         return -ENOMEM;
-    memcpy(machine->memory.zero + place, machine->memory.zero + address, old_bytes);
+    memcpy(memory_host(&machine->memory, place), memory_host(&machine->memory, address), old_bytes);
     memory_unmap(&machine->memory, address, old_bytes);
     return (int64_t)place;
 }

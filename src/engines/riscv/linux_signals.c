@@ -59,8 +59,8 @@ static void end_by_signal(struct riscv_machine *machine, int number, uint64_t ad
 
     if (number == SIGSEGV || number == SIGBUS)
         snprintf(where, sizeof where, " on address 0x%llx", (unsigned long long)address);
-    machine_stop(machine, RISCV_SIGNALLED, number, "SIG%s%s at pc 0x%llx", name ? name : "?",
-                 where, (unsigned long long)machine->pc);
+    machine_stop(machine, RISCV_SIGNALLED, number, "SIG%s%s at pc 0x%llx", name ? name : "?", where,
+                 (unsigned long long)machine->pc);
 }
 
 static bool on_alternate_stack(const struct linux_state *state, uint64_t sp)
@@ -72,7 +72,8 @@ static bool push_frame(struct riscv_machine *machine, const struct linux_action 
                        int code, uint64_t address)
 {
     struct linux_state *state = linux_state_of(machine);
-    struct guest_frame frame = {.information = {.number = number, .code = code, .address = address}};
+    struct guest_frame frame = {
+        .information = {.number = number, .code = code, .address = address}};
     uint64_t sp = machine->x[REGISTER_SP];
     bool alternate =
         action->flags & SA_ONSTACK && state->alternate_size && !on_alternate_stack(state, sp);

@@ -51,7 +51,7 @@ static bool push_string(struct builder *builder, const char *text)
         return false;
     builder->left -= size_bytes;
     builder->sp -= size_bytes;
-    memcpy(builder->machine->memory.zero + builder->sp, text, size_bytes);
+    memcpy(memory_host(&builder->machine->memory, builder->sp), text, size_bytes);
     return true;
 }
 
@@ -69,7 +69,7 @@ static bool push_strings(struct builder *builder, const char *const *strings, si
 
 static void put_word(struct builder *builder, uint64_t word)
 {
-    memcpy(builder->machine->memory.zero + builder->sp, &word, sizeof word);
+    memcpy(memory_host(&builder->machine->memory, builder->sp), &word, sizeof word);
     builder->sp += sizeof word;
 }
 
@@ -112,7 +112,7 @@ static void put_tables(struct builder *builder, const uint64_t *arguments, size_
 
     builder->sp -= sizeof random_bytes;
     uint64_t random = builder->sp;
-    memcpy(machine->memory.zero + random, random_bytes, sizeof random_bytes);
+    memcpy(memory_host(&machine->memory, random), random_bytes, sizeof random_bytes);
     uint64_t words = AUXILIARY_WORDS + argument_count + variable_count + 3;
     builder->sp = (builder->sp - 8 * words) & ~15ull;
     machine->x[REGISTER_SP] = builder->sp;
@@ -133,7 +133,7 @@ static int put_trampoline(struct riscv_machine *machine, struct error *error)
 
     if (memory_map(&machine->memory, STACK_TOP, MEMORY_PAGE, MEMORY_READ | MEMORY_WRITE, error))
         return ERROR;
-    memcpy(machine->memory.zero + STACK_TOP, code, sizeof code);
+    memcpy(memory_host(&machine->memory, STACK_TOP), code, sizeof code);
     memory_protect(&machine->memory, STACK_TOP, MEMORY_PAGE, MEMORY_READ | MEMORY_EXECUTE);
     linux_state_of(machine)->trampoline = STACK_TOP;
     return OK;
@@ -154,7 +154,8 @@ int linux_prepare_stack(struct riscv_machine *machine, struct error *error)
     /* A page that stays free below keeps a runaway recursion from reaching a mapping. */
     linux_state_of(machine)->map_limit = STACK_TOP - STACK_BYTES - 256 * MEMORY_PAGE;
 
-    uint64_t *addresses = memory_allocate_zeroed(argument_count + variable_count, sizeof *addresses);
+    uint64_t *addresses =
+        memory_allocate_zeroed(argument_count + variable_count, sizeof *addresses);
     bool fits = push_string(&builder, machine->options.path);
     uint64_t name = builder.sp;
     fits = fits && push_strings(&builder, variables, variable_count, addresses + argument_count) &&

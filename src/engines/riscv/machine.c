@@ -62,14 +62,15 @@ static void handle_fault(int number, siginfo_t *information, void *context)
 {
     struct riscv_machine *machine = running;
 
-    if (!machine || !is_guest_memory(machine, information->si_addr)) {
+    if (!machine || !machine->dispatching || !is_guest_memory(machine, information->si_addr)) {
         pass_on(number, information, context);
         return;
     }
     uint64_t address = (uint64_t)((uint8_t *)information->si_addr - machine->memory.zero);
     if (machine->memory.sparse && map_touched(machine, address))
         return;
-    /* The kernel gave the handler a fresh control register; the guest's flags are in the saved one. */
+    /* The kernel gave the handler a fresh control register; the guest's flags are in the saved one.
+     */
     _mm_setcsr(((ucontext_t *)context)->uc_mcontext.fpregs->mxcsr);
     machine_fault(machine, number == SIGBUS ? DISPATCH_BUS : DISPATCH_FAULT, address);
 }
@@ -138,7 +139,7 @@ enum dispatch_stop machine_dispatch(struct riscv_machine *machine)
 {
     enum dispatch_stop stop;
 
-    running = machine;
+    machine->dispatching = true;
     unsigned host = float_enter(machine->fcsr);
     if (sigsetjmp(machine->fault_return, 0)) {
         settle_fault(machine);
@@ -147,7 +148,7 @@ enum dispatch_stop machine_dispatch(struct riscv_machine *machine)
         stop = machine->dispatch(machine, NULL);
     }
     machine->fcsr = (machine->fcsr & ~31u) | float_leave(host);
-    running = NULL;
+    machine->dispatching = false;
     return stop;
 }
 
@@ -198,8 +199,7 @@ static enum dispatch_stop run_short_block(struct riscv_machine *machine)
 {
     struct jump_cache_entry *entry = blocks_jump_entry(&machine->blocks, machine->pc);
     struct jump_cache_entry saved = *entry;
-    struct block *block =
-        blocks_find_short(machine, machine->pc, (unsigned)machine->slice);
+    struct block *block = blocks_find_short(machine, machine->pc, (unsigned)machine->slice);
 
     *entry = (struct jump_cache_entry){.address = machine->pc, .block = block};
     enum dispatch_stop stop = machine_dispatch(machine);
@@ -239,6 +239,8 @@ static void run_slice(struct riscv_machine *machine, uint64_t instructions)
         if (machine->code_changed)
             resume_interrupted(machine);
         handle_stop(machine, stop);
+        if (machine->code_changed)
+            resume_interrupted(machine);
     }
     machine->retired -= (uint64_t)machine->slice;
     profiling_adjust_slice(machine, -machine->slice);
@@ -248,11 +250,13 @@ static void run_slice(struct riscv_machine *machine, uint64_t instructions)
 enum riscv_ending riscv_run(struct riscv_machine *machine, uint64_t instructions)
 {
     install_handlers();
+    running = machine;
     while (machine->state.ending == RISCV_RUNNING && instructions) {
         uint64_t slice = instructions < MAX_SLICE ? instructions : MAX_SLICE;
         run_slice(machine, slice);
         instructions -= slice;
     }
+    running = NULL;
     remove_handlers();
     return machine->state.ending;
 }

@@ -19,7 +19,14 @@
 #include "engines/riscv/riscv.h"
 #include <setjmp.h>
 
-enum { REGISTER_RA = 1, REGISTER_SP = 2, REGISTER_GP = 3, REGISTER_A0 = 10, REGISTER_A7 = 17 };
+enum {
+    REGISTER_RA = 1,
+    REGISTER_SP = 2,
+    REGISTER_GP = 3,
+    REGISTER_A0 = 10,
+    REGISTER_A4 = 14,
+    REGISTER_A7 = 17
+};
 
 /* Why dispatch came back. */
 enum dispatch_stop {
@@ -46,11 +53,11 @@ struct riscv_machine {
     /* What dispatch touches, first. x[32] takes what is written to x0. */
     uint64_t x[33];
     uint64_t f[32];
-    int64_t slice;        /* instructions that may still run before dispatch must return */
-    uint8_t *zero;        /* memory.zero */
-    const struct op *at;  /* the operation that is accessing memory */
+    int64_t slice;       /* instructions that may still run before dispatch must return */
+    uint8_t *zero;       /* memory.zero */
+    const struct op *at; /* the operation that is accessing memory */
     uint64_t reserved_address, reserved_value; /* lr/sc; address is UINT64_MAX when there is none */
-    struct profiler *profiler; /* NULL: run plain */
+    struct profiler *profiler;                 /* NULL: run plain */
     uint64_t pc;
     uint64_t fault_address;
     uint64_t retired; /* instructions of all slices given out, minus `slice`: see machine_retired */
@@ -60,6 +67,7 @@ struct riscv_machine {
     struct block_cache blocks;
     struct guest_memory memory;
     sigjmp_buf fault_return;
+    bool dispatching; /* fault_return is valid */
     enum dispatch_stop fault_stop;
 
     const struct environment *environment;
@@ -67,8 +75,9 @@ struct riscv_machine {
     struct riscv_options options;
     struct riscv_image *image;
     struct riscv_state state; /* the registers in it are filled in by riscv_state() */
-    bool code_changed; /* blocks must be flushed before dispatch goes on */
-    int64_t held_slice; /* what was taken from `slice` to make dispatch return; see machine_interrupt */
+    bool code_changed;        /* blocks must be flushed before dispatch goes on */
+    int64_t
+        held_slice; /* what was taken from `slice` to make dispatch return; see machine_interrupt */
 };
 
 /* Instructions executed so far. */
@@ -102,7 +111,6 @@ void machine_choose_dispatch(struct riscv_machine *machine, dispatch_function *d
 /* Runs until the slice is used up or something happened; faults come back as values. */
 enum dispatch_stop machine_dispatch(struct riscv_machine *machine);
 
-
 /* Makes dispatch return before the next block that has instructions; blocks are flushed then. */
 void machine_interrupt(struct riscv_machine *machine);
 
@@ -112,16 +120,19 @@ struct riscv_machine *machine_running(void);
 void machine_set_running(struct riscv_machine *machine);
 
 /* Leaves dispatch from inside a memory access. */
-_Noreturn void machine_fault(struct riscv_machine *machine, enum dispatch_stop stop, uint64_t address);
+_Noreturn void machine_fault(struct riscv_machine *machine, enum dispatch_stop stop,
+                             uint64_t address);
 
 /* Accesses outside the windows: sparse memory, or a fault. */
 uint64_t machine_load_outside(struct riscv_machine *machine, uint64_t address, unsigned size);
 void machine_store_outside(struct riscv_machine *machine, uint64_t address, uint64_t value,
                            unsigned size);
 
-/* Zicsr: op->rs2 says which instruction, counted from csrrw. Returns DISPATCH_ILLEGAL for a register that is not there,
- * DISPATCH_FLUSH when floats must be translated anew, DISPATCH_BUDGET otherwise. */
-enum dispatch_stop machine_access_csr(struct riscv_machine *machine, const struct op *op, unsigned csr);
+/* Zicsr: op->rs2 says which instruction, counted from csrrw. Returns DISPATCH_ILLEGAL for a
+ * register that is not there, DISPATCH_FLUSH when floats must be translated anew, DISPATCH_BUDGET
+ * otherwise. */
+enum dispatch_stop machine_access_csr(struct riscv_machine *machine, const struct op *op,
+                                      unsigned csr);
 
 /* Records why the run is over. */
 void machine_stop(struct riscv_machine *machine, enum riscv_ending ending, int status,

@@ -12,8 +12,8 @@
 
 static void *reserve(uint64_t size_bytes, int protection)
 {
-    void *memory = mmap(NULL, size_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                        -1, 0);
+    void *memory =
+        mmap(NULL, size_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -78,7 +78,7 @@ static void note_permissions(struct guest_memory *memory, uint64_t address, uint
 int memory_map(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
                unsigned permissions, struct error *error)
 {
-    void *got = mmap(memory->zero + address, size_bytes, host_protection(permissions),
+    void *got = mmap(memory_host(memory, address), size_bytes, host_protection(permissions),
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (got == MAP_FAILED)
         return error_set_errno(error, "cannot map %llu bytes of guest memory",
@@ -90,7 +90,7 @@ int memory_map(struct guest_memory *memory, uint64_t address, uint64_t size_byte
 int memory_map_file(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
                     unsigned permissions, int descriptor, uint64_t offset)
 {
-    void *got = mmap(memory->zero + address, size_bytes, host_protection(permissions),
+    void *got = mmap(memory_host(memory, address), size_bytes, host_protection(permissions),
                      MAP_PRIVATE | MAP_FIXED, descriptor, (off_t)offset);
     if (got == MAP_FAILED)
         return ERROR;
@@ -101,7 +101,7 @@ int memory_map_file(struct guest_memory *memory, uint64_t address, uint64_t size
 int memory_protect(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
                    unsigned permissions)
 {
-    if (mprotect(memory->zero + address, size_bytes, host_protection(permissions)))
+    if (mprotect(memory_host(memory, address), size_bytes, host_protection(permissions)))
         return ERROR;
     note_permissions(memory, address, size_bytes, permissions);
     return OK;
@@ -109,7 +109,7 @@ int memory_protect(struct guest_memory *memory, uint64_t address, uint64_t size_
 
 void memory_unmap(struct guest_memory *memory, uint64_t address, uint64_t size_bytes)
 {
-    mmap(memory->zero + address, size_bytes, PROT_NONE,
+    mmap(memory_host(memory, address), size_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     memset(memory->permissions + page_index(address), 0, pages_of(size_bytes));
 }
@@ -167,6 +167,24 @@ bool memory_find_mapping(const struct guest_memory *memory, uint64_t address, ui
     *start = first * MEMORY_PAGE - MEMORY_HIGH_BYTES;
     *end = (last + 1) * MEMORY_PAGE - MEMORY_HIGH_BYTES;
     return true;
+}
+
+bool memory_next_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
+                         uint64_t *end, unsigned *permissions)
+{
+    uint64_t page = page_index(address);
+
+    while (page < WINDOW_PAGES && !memory->permissions[page]) {
+        /* Most of the window is free: eight pages at a time. */
+        uint64_t eight = 0;
+        if (page % 8 == 0)
+            memcpy(&eight, memory->permissions + page, sizeof eight);
+        page += page % 8 == 0 && !eight ? 8 : 1;
+    }
+    if (page >= WINDOW_PAGES)
+        return false;
+    *permissions = memory->permissions[page];
+    return memory_find_mapping(memory, page * MEMORY_PAGE - MEMORY_HIGH_BYTES, start, end);
 }
 
 uint64_t memory_find_free(const struct guest_memory *memory, uint64_t size_bytes, uint64_t limit)
@@ -237,7 +255,7 @@ uint64_t memory_load_sparse(const struct guest_memory *memory, uint64_t address,
         if (!memory_is_inside(at))
             byte = sparse_byte(memory, at);
         else if (memory->permissions[page_index(at)])
-            byte = memory->zero[at];
+            byte = *memory_host(memory, at);
         value |= (uint64_t)byte << (8 * i);
     }
     return value;
@@ -252,14 +270,14 @@ void memory_store_sparse(struct guest_memory *memory, uint64_t address, uint64_t
         if (!memory_is_inside(at))
             put_sparse_byte(memory, at, (uint8_t)value);
         else if (!memory_ensure(memory, at, 1, &ignored))
-            memory->zero[at] = (uint8_t)value;
+            *memory_host(memory, at) = (uint8_t)value;
     }
 }
 
 bool memory_read(const struct guest_memory *memory, uint64_t address, void *to, size_t size_bytes)
 {
     if (memory_allows(memory, address, size_bytes, MEMORY_READ)) {
-        memcpy(to, memory->zero + address, size_bytes);
+        memcpy(to, memory_host(memory, address), size_bytes);
         return true;
     }
     if (!memory->sparse)
@@ -273,7 +291,7 @@ bool memory_write(struct guest_memory *memory, uint64_t address, const void *fro
                   size_t size_bytes)
 {
     if (memory_allows(memory, address, size_bytes, MEMORY_WRITE)) {
-        memcpy(memory->zero + address, from, size_bytes);
+        memcpy(memory_host(memory, address), from, size_bytes);
         return true;
     }
     if (!memory->sparse)

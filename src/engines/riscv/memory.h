@@ -56,6 +56,13 @@ static inline bool memory_is_inside(uint64_t address)
     return (address + MEMORY_HIGH_BYTES) >> MEMORY_WINDOW_BITS == 0;
 }
 
+/* The host address of a guest address inside a window. Addresses of the high one are negative
+ * distances. */
+static inline uint8_t *memory_host(const struct guest_memory *memory, uint64_t address)
+{
+    return memory->zero + (int64_t)address;
+}
+
 /* Whole pages inside a window: callers check with memory_is_range. */
 bool memory_is_range(uint64_t address, uint64_t size_bytes);
 
@@ -79,6 +86,11 @@ int memory_ensure(struct guest_memory *memory, uint64_t address, uint64_t size_b
 /* The mapped pages around an address that neighbour each other: [*start, *end). */
 bool memory_find_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
                          uint64_t *end);
+
+/* The first mapping that ends above `address`: [*start, *end) and its permissions. False if there
+ * is none. */
+bool memory_next_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
+                         uint64_t *end, unsigned *permissions);
 
 /* The highest free range of that size below `limit`; 0 if there is none. */
 uint64_t memory_find_free(const struct guest_memory *memory, uint64_t size_bytes, uint64_t limit);

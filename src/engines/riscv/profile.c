@@ -14,8 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void riscv_profile_begin(struct riscv_machine *machine,
-                         const struct riscv_profile_options *options)
+void riscv_profile_begin(struct riscv_machine *machine, const struct riscv_profile_options *options)
 {
     const struct riscv_image *image = machine->image;
     struct profiler *profiler = memory_allocate_zeroed(1, sizeof *profiler);

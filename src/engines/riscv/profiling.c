@@ -47,8 +47,7 @@ void profiling_describe_block(struct riscv_machine *machine, struct block *block
                                    translation->lengths);
     if (translation->calls)
         block->site =
-            tree_site(&core->tree,
-                      block->end - translation->lengths[translation->instructions - 1],
+            tree_site(&core->tree, block->end - translation->lengths[translation->instructions - 1],
                       place.module);
 }
 
@@ -81,8 +80,7 @@ void profiling_cut_block(struct riscv_machine *machine, struct block *block, uns
         address += lengths[i];
     }
     struct code_place place = code_map_find(&profiler->core.code, block->address);
-    uint32_t cut =
-        core_block(&profiler->core, block->address, place.module, executed, lengths);
+    uint32_t cut = core_block(&profiler->core, block->address, place.module, executed, lengths);
     count_block(profiler, profiler->hot.current, block->number, -1);
     count_block(profiler, profiler->hot.current, cut, 1);
 }

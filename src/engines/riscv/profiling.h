@@ -21,16 +21,17 @@
 #define CALLER_SIDE 8
 
 struct profiler {
-    struct hot hot;        /* first: dispatch touches it all the time */
-    int64_t settled;       /* machine->slice when instructions were last added to a context */
+    struct hot hot;  /* first: dispatch touches it all the time */
+    int64_t settled; /* machine->slice when instructions were last added to a context */
     struct thread *thread;
     struct core core;
     struct code_module *module;
     bool line_detail;
-    uint64_t trampoline;   /* handlers return there; 0: none */
+    uint64_t trampoline; /* handlers return there; 0: none */
 };
 
-/* Where the function that holds `address` ends, for the translator; UINT64_MAX without a profile. */
+/* Where the function that holds `address` ends, for the translator; UINT64_MAX without a profile.
+ */
 uint64_t profiling_function_end(struct riscv_machine *machine, uint64_t address);
 
 /* Fills in what the profile knows of a new block. */
@@ -44,9 +45,30 @@ static inline void profiling_settle(struct riscv_machine *machine, struct profil
     profiler->settled = machine->slice;
 }
 
-/* A linking jump at the end of `block`. */
+/* A linking jump at the end of `block` to where it always goes: the child has a slot in its
+ * parent, next to what is being looked at anyway. */
 static inline void profiling_call(struct riscv_machine *machine, struct profiler *profiler,
-                                  const struct block *block, uint64_t target)
+                                  const struct block *block)
+{
+    struct context *current = profiler->hot.current;
+    struct context_slot *slot = &current->slots[block->site % CONTEXT_SLOTS];
+    struct context *child = slot->child;
+
+    if (__builtin_expect(slot->site != block->site, 0)) {
+        child = core_callee(&profiler->core, profiler->thread, block->site, block->target);
+        if (child)
+            *slot = (struct context_slot){.site = block->site, .child = child};
+    }
+    core_push(&profiler->core, profiler->thread, block->end, machine->x[REGISTER_SP] + CALLER_SIDE);
+    if (__builtin_expect(!child, 0))
+        return;
+    child->calls++;
+    profiler->hot.current = child;
+}
+
+/* The same through a register, to a target that may be another each time. */
+static inline void profiling_call_register(struct riscv_machine *machine, struct profiler *profiler,
+                                           const struct block *block, uint64_t target)
 {
     core_call(&profiler->core, profiler->thread, block->site, target, block->end,
               machine->x[REGISTER_SP] + CALLER_SIDE);
@@ -67,6 +89,9 @@ void profiling_mismatch(struct riscv_machine *machine, struct block *next);
 
 /* addi x0, x0, number: what follows in this function is counted in a frame `label:number`. */
 void profiling_marker(struct riscv_machine *machine, int32_t number);
+
+/* What the program asks of the profiler; a4 points to the request and its argument. */
+void profiling_request(struct riscv_machine *machine);
 
 /* Of the instructions of `block`, which were charged, only the first `executed` ran. */
 void profiling_cut_block(struct riscv_machine *machine, struct block *block, unsigned executed);

@@ -130,7 +130,7 @@ static void report_ending(const struct recording *recording)
 /* As the guest ended: with its status, or of its signal, but without a core file of ours. */
 static _Noreturn void end_like(const struct riscv_state *state)
 {
-    int number = asked_to_end ? asked_to_end
+    int number = asked_to_end                       ? asked_to_end
                  : state->ending == RISCV_SIGNALLED ? state->exit_status
                                                     : 0;
 
@@ -162,11 +162,11 @@ static enum riscv_abi abi_of(enum guest_abi abi)
 
 extern char **environ;
 
-static _Noreturn void execute(const struct record_options *options, const char *run_folder)
+__attribute__((noreturn)) static void execute(const struct record_options *options,
+                                              const char *run_folder)
 {
-    struct recording recording = {.options = options,
-                                  .run_folder = run_folder,
-                                  .next_checkpoint = options->checkpoint};
+    struct recording recording = {
+        .options = options, .run_folder = run_folder, .next_checkpoint = options->checkpoint};
     struct riscv_options machine_options = {
         .path = options->program,
         .abi = abi_of(options->abi),
@@ -182,13 +182,12 @@ static _Noreturn void execute(const struct record_options *options, const char *
     recording.machine = riscv_create(&machine_options, &error);
     if (!recording.machine)
         engine_fail(run_folder, "%s", error.text);
-    riscv_profile_begin(recording.machine,
-                        &(struct riscv_profile_options){
-                            .line_detail = options->line_detail,
-                            .keep_tail_calls = options->keep_tail_calls,
-                            .paused = options->start_off,
-                            .max_contexts = (uint32_t)options->max_contexts,
-                        });
+    riscv_profile_begin(recording.machine, &(struct riscv_profile_options){
+                                               .line_detail = options->line_detail,
+                                               .keep_tail_calls = options->keep_tail_calls,
+                                               .paused = options->start_off,
+                                               .max_contexts = (uint32_t)options->max_contexts,
+                                           });
     watch_signals();
     bool over_budget = run(&recording);
     write_raw(&recording, over_budget ? RISCV_PROFILE_BUDGET : RISCV_PROFILE_ENDED);

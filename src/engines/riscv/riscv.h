@@ -31,7 +31,7 @@ enum riscv_abi {
 };
 
 struct riscv_options {
-    const char *path;             /* the ELF file */
+    const char *path; /* the ELF file */
     enum riscv_abi abi;
     const char *const *arguments; /* argv, NULL-terminated; NULL: the path alone. linux only */
     const char *const *variables; /* envp, NULL-terminated; NULL: none. linux only */

@@ -75,13 +75,13 @@ static unsigned fetch(const struct riscv_machine *machine, uint64_t address, uin
         return 0;
     if (!memory_allows(&machine->memory, address, sizeof half, MEMORY_EXECUTE))
         return 0;
-    memcpy(&half, machine->memory.zero + address, sizeof half);
+    memcpy(&half, memory_host(&machine->memory, address), sizeof half);
     *word = half;
     if (riscv_length(half) == 2)
         return 2;
     if (!memory_allows(&machine->memory, address + 2, sizeof half, MEMORY_EXECUTE))
         return 0;
-    memcpy(&half, machine->memory.zero + address + 2, sizeof half);
+    memcpy(&half, memory_host(&machine->memory, address + 2), sizeof half);
     *word |= (uint32_t)half << 16;
     return 4;
 }
@@ -138,7 +138,8 @@ static bool emit_float(const struct block_cache *cache, struct translation *tran
         emit(cache, translation, MICRO_float_away)->immediate = (int32_t)instruction->word;
         return true;
     }
-    bool switches = rounding != ROUND_DYNAMIC && !to_integer && !is_always_exact(instruction->operation);
+    bool switches =
+        rounding != ROUND_DYNAMIC && !to_integer && !is_always_exact(instruction->operation);
     if (switches)
         emit(cache, translation, MICRO_set_rounding)->immediate = (int32_t)rounding;
     struct op *op = emit(cache, translation, instruction->operation);
@@ -217,8 +218,8 @@ static bool translate_plain(const struct block_cache *cache, struct translation 
                  (operation == RISCV_add && (!instruction->rs1 || !instruction->rs2));
     struct op *op = emit(cache, translation, moves ? (unsigned)MICRO_move : operation);
     op->rd = instruction->rd ? instruction->rd : NOWHERE;
-    op->rs1 = moves && !instruction->rs1 && operation == RISCV_add ? instruction->rs2
-                                                                  : instruction->rs1;
+    op->rs1 =
+        moves && !instruction->rs1 && operation == RISCV_add ? instruction->rs2 : instruction->rs1;
     op->rs2 = instruction->rs2;
     op->immediate = immediate;
     return true;
@@ -296,6 +297,19 @@ static bool is_marker(const struct riscv_instruction *instruction)
            instruction->immediate;
 }
 
+/* A request to the profiler: four shifts that change nothing, then `or a0, a0, a0`. */
+static bool is_request(const struct riscv_machine *machine, const struct translation *translation,
+                       const struct riscv_instruction *instruction)
+{
+    static const uint32_t shifts[] = {0x00305013, 0x00d05013, 0x03305013, 0x03d05013};
+    static const uint32_t or_a0 = 0x00a56533;
+
+    return instruction->word == or_a0 && instruction->length == 4 &&
+           translation->end - translation->address >= sizeof shifts &&
+           !memcmp(memory_host(&machine->memory, translation->end - sizeof shifts), shifts,
+                   sizeof shifts);
+}
+
 /* Translates one instruction; returns false if the block ends before it. `*ends` is set when it
  * ends with it. */
 static bool translate_instruction(const struct block_cache *cache, struct translation *translation,
@@ -348,8 +362,12 @@ bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned m
         bool environment_call = is_environment_call(cache, &instruction);
         if (environment_call && translation->instructions)
             break;
-        if (!translate_instruction(cache, translation, &instruction, &ends))
+        if (cache->profiled && is_request(machine, translation, &instruction)) {
+            emit(cache, translation, MICRO_request);
+            ends = true;
+        } else if (!translate_instruction(cache, translation, &instruction, &ends)) {
             break;
+        }
         fuse_last_two(cache, translation);
         translation->lengths[translation->instructions] = instruction.length;
         translation->end += instruction.length;

@@ -15,7 +15,7 @@ struct translation {
     uint64_t address, end, target;
     uint32_t instructions; /* that are charged when the block is entered; ecall charges itself */
     uint32_t op_count;
-    bool calls;            /* ends with a linking jump */
+    bool calls;                              /* ends with a linking jump */
     uint8_t lengths[BLOCK_MAX_INSTRUCTIONS]; /* of each instruction, in bytes */
     uint16_t before_micro, last_micro; /* the last two operations; MICRO_COUNT: part of a pair */
     struct op ops[TRANSLATION_OPS];

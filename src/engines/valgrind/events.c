@@ -117,7 +117,8 @@ static void on_start_client_code(ThreadId tid, ULong blocks)
     handler_begins = False;
     core_keep_room(&core, running);
     if (options.checkpoint && hot.instructions >= next_checkpoint) {
-        output_write(RAW_CHECKPOINT, 0);
+        if (next_checkpoint)
+            output_write(RAW_CHECKPOINT, 0);
         next_checkpoint = hot.instructions + options.checkpoint;
     }
     if (options.progress) {

@@ -2,7 +2,8 @@
  * output.c: raw files, one for each program that each process was, in the run's folder.
  *
  * A file is written under another name and renamed, so `record` never sees half of one. The same
- * name is written again by the next checkpoint and at the end.
+ * name is written again by the next checkpoint and at the end. What could not be written whole
+ * keeps the other name, which tells `record` of a full disk.
  */
 #include "engine.h"
 
@@ -102,18 +103,14 @@ void output_write(ULong ending, ULong exit_status)
     raw_path(final, sizeof final, "");
     SysRes opened =
         VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT | VKI_O_TRUNC, VKI_S_IRUSR | VKI_S_IWUSR);
-    if (sr_isError(opened)) {
-        VG_(fmsg)("cannot write %s\n", path);
+    if (sr_isError(opened))
         return;
-    }
     sink.file = sr_Res(opened);
     process.ending = ending;
     process.exit_status = exit_status;
     raw_write(&core, &process, &sink.sink);
     VG_(close)(sink.file);
-    if (sink.failed)
-        VG_(fmsg)("cannot write %s: the disk may be full\n", path);
-    else
+    if (!sink.failed)
         VG_(rename)(path, final);
 }
 

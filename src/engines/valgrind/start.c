@@ -40,6 +40,12 @@ static char *find_tool(void)
     return memory_duplicate_string(ENGINE_FOLDER "/" TOOL);
 }
 
+/* Debian's `valgrind` is a script that adds to the environment and starts this one. */
+static const char *valgrind_program(void)
+{
+    return access(VALGRIND_PROGRAM ".bin", X_OK) ? VALGRIND_PROGRAM : VALGRIND_PROGRAM ".bin";
+}
+
 static const char *valgrind_refuses(const struct record_options *options)
 {
     struct stat status;
@@ -102,6 +108,21 @@ static void add_options(struct arguments *arguments, const struct record_options
     add(arguments, "--");
 }
 
+/* Valgrind puts the folder's name into the program's environment, and where the program's stack
+ * begins depends on its length: a name of the same length each time, by slashes that mean nothing. */
+static char *pad_path(const char *path)
+{
+    enum { PADDED = 512 };
+    size_t length = strlen(path);
+
+    if (length >= PADDED)
+        return memory_duplicate_string(path);
+    char *padded = memory_allocate(PADDED + 1);
+    memset(padded, '/', PADDED - length);
+    memcpy(padded + PADDED - length, path, length + 1);
+    return padded;
+}
+
 _Noreturn static void valgrind_execute(const struct record_options *options, const char *run_folder)
 {
     struct arguments arguments = {0};
@@ -110,15 +131,15 @@ _Noreturn static void valgrind_execute(const struct record_options *options, con
 
     if (mkdir(tools, 0700) || symlink(find_tool(), link))
         engine_fail(run_folder, "%s: %s", tools, strerror(errno));
-    setenv("VALGRIND_LIB", tools, 1);
+    setenv("VALGRIND_LIB", options->repeatable ? pad_path(tools) : tools, 1);
     unsetenv("VALGRIND_OPTS");
     personality(ADDR_NO_RANDOMIZE);
     add_options(&arguments, options, run_folder);
     for (char *const *argument = options->command; *argument; argument++)
         add(&arguments, *argument);
     add(&arguments, NULL);
-    execv(VALGRIND_PROGRAM, arguments.items);
-    engine_fail(run_folder, "%s: %s", VALGRIND_PROGRAM, strerror(errno));
+    execv(valgrind_program(), arguments.items);
+    engine_fail(run_folder, "%s: %s", valgrind_program(), strerror(errno));
 }
 
 const struct engine valgrind_engine = {

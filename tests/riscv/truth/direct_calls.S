@@ -10,6 +10,13 @@
  *     _start;main;twice;leaf 3
  *     _start;main;twice;twice 7
  *     _start;main;twice;twice;leaf 3
+ *
+ * tree --skip-function=leaf:
+ *     _start 2
+ *     _start;ecall:exit 1
+ *     _start;main 15
+ *     _start;main;twice 12
+ *     _start;main;twice;twice 10
  */
 #include "assembly.h"
 

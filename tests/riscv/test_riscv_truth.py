@@ -2,11 +2,12 @@
 how to read one), for every rule of the stack; compressed and not, at both details."""
 
 import re
+import subprocess
 import sys
 
 import pytest
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER)
 sys.path.insert(0, str(support.ROOT / "tests" / "truth"))
@@ -23,6 +24,9 @@ class RiscvCase(cases.Case):
         self.is_lambda = self.values.get("abi") == "lambda"
 
     def compile(self, encoding):
+        if self.source.suffix == ".c":
+            return support.compile_guest([self.source], ENCODINGS[encoding],
+                                         *self.values["build"].split())
         flags = [ENCODINGS[encoding], "-mabi=lp64d"]
         if self.is_lambda:
             march = {"compressed": "-march=rv64imac", "whole": "-march=rv64im"}[encoding]
@@ -30,7 +34,7 @@ class RiscvCase(cases.Case):
         return support.compile_guest([self.source], *support.BARE, *flags)
 
 
-CASES = [RiscvCase(path) for path in sorted((support.HERE / "truth").glob("*.S"))]
+CASES = [RiscvCase(path) for path in sorted((support.HERE / "truth").glob("*.[cS]"))]
 
 
 def expectations():
@@ -60,10 +64,34 @@ def test_total_is_qemus(case):
     assert sum(support.folded(recorded.profile).values()) == support.run_qemu(program).count
 
 
+OUTLINED = """#include "lambda.h"
+volatile long a[16], b[16];
+#define BODY(n) __attribute__((noinline)) void f##n(long x) \\
+    { a[0] = x + n; a[1] = x * 3; a[2] = a[0] ^ a[1]; a[3] = a[2] + 7; b[0] = a[3]; \\
+      b[1] = a[1] + 5; b[2] = b[0] * b[1]; a[5] = b[2]; }
+BODY(1) BODY(2) BODY(3)
+int main(void) { for (int i = 0; i < 10; i++) { f1(i); f2(i); f3(i); } return 0; }
+"""
+
+
+def test_what_llvm_outlines_stands_below_its_callers(tmp_path):
+    support.need("clang", "ld.lld")
+    source, program = tmp_path / "outlined.c", tmp_path / "outlined"
+    source.write_text(OUTLINED)
+    subprocess.run(["clang", "--target=riscv64", "-march=rv64im", "-mabi=lp64", "-Oz", "-mllvm",
+                    "-enable-machine-outliner=always", "-ffreestanding", "-fuse-ld=lld",
+                    "-nostdlib", f"-I{support.HERE}", source, "-o", program], check=True)
+    recorded = support.record(program, options=["--quiet"], output=tmp_path / "out.flame")
+    tree = support.folded(recorded.profile)
+    for function in ("f1", "f2", "f3"):
+        assert tree["_start", "main", function, "OUTLINED_FUNCTION_0"] % 10 == 0
+    assert not any(path[-1] in ("f1", "f2", "f3") and path[-2] != "main" for path in tree)
+
+
 # Programs of tests/truth that need nothing of x86-64: the same paths, other counts.
 SHARED = ["unwind/exception_caught.cc", "unwind/exception_destructors.cc",
           "unwind/exception_recursion.cc", "unwind/exception_rethrown.cc",
-          "unwind/longjmp_of_libc.c"]
+          "unwind/longjmp_of_libc.c", "stacks/swapcontext.c"]
 
 
 def any_count(expectation):
@@ -81,7 +109,8 @@ def test_shape_is_that_of_the_native_program(name):
                                     f"-I{cases.HERE / 'include'}", f"-I{support.ROOT / 'include'}")
     for expectation in map(any_count, case.expectations):
         recorded = support.record(program, *case.arguments,
-                                  options=["--quiet", *expectation.record_options])
+                                  options=["--quiet", *case.record_options,
+                                           *expectation.record_options])
         tree = support.folded(recorded.profile, "--inline=no", *expectation.export_options)
         wrong = cases.difference(expectation, tree)
         assert not wrong, "\n" + "\n".join(wrong)

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER)
 

@@ -16,8 +16,9 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TRUEFLAME = pathlib.Path(os.environ.get("TRUEFLAME", ROOT / "build" / "trueflame"))
-MACHINE = pathlib.Path(os.environ.get("RISCV_RUN", ROOT / "build" / "tests" / "riscv" / "riscv-run"))
+BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", ROOT / "build"))
+TRUEFLAME = pathlib.Path(os.environ.get("TRUEFLAME", BUILD / "trueflame"))
+MACHINE = BUILD / "tests" / "riscv" / "riscv-run"
 COMPILER = "riscv64-linux-gnu-gcc"
 QEMU = "qemu-riscv64"
 SECONDS = 120

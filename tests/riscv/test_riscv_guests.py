@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER, support.QEMU)
 
@@ -14,6 +14,7 @@ GUESTS = {
     "libc": (["libc.c"], [*STATIC, "-lm"], ["one", "two words", ""]),
     "libc-O0": (["libc.c"], ["-static", "-O0", "-lm"], []),
     "libc-no-compression": (["libc.c"], [*STATIC, "-march=rv64g", "-lm"], ["1"]),
+    "libc-stripped": (["libc.c"], ["-static", "-O2", "-s", "-lm"], ["x"]),
     "exceptions": (["exceptions.cc"], STATIC, []),
     "signals": (["signals.c"], STATIC, []),
     "abort": (["abort.c"], STATIC, []),

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER, support.QEMU)
 

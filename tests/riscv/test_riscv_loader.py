@@ -4,11 +4,11 @@ import subprocess
 
 import pytest
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER)
 
-FUZZER = support.ROOT / "build" / "tests" / "riscv" / "riscv-elf"
+FUZZER = support.BUILD / "tests" / "riscv" / "riscv-elf"
 
 
 @pytest.mark.parametrize("name,flags", [

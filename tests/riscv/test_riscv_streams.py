@@ -2,7 +2,7 @@
 
 import sys
 
-import support
+import riscv_support as support
 
 support.need(support.COMPILER, support.QEMU)
 sys.path.insert(0, str(support.ROOT / "tests" / "fuzz"))

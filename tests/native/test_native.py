@@ -1,0 +1,143 @@
+"""The native engine: programs run as they do alone, and every instruction is counted.
+
+The programs of tests/native/programs are hard on an engine; real programs are what it is for. The
+oracle single-steps (tests/oracle).
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", ROOT / "build"))
+TRUEFLAME = BUILD / "trueflame"
+# glibc registers rseq where there is one, and under this engine there is none.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+               "PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0"}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("native")
+
+
+@pytest.fixture(scope="session")
+def oracle(folder):
+    program = folder / "step"
+    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program,
+                    *sorted((HERE.parent / "oracle").glob("*.c")), "-ldw", "-lelf"], check=True)
+    return program
+
+
+@pytest.fixture(scope="session")
+def compiled(folder):
+    def compile_program(name, *flags):
+        program = folder / f"{name}{'-'.join(flags)}"
+        if not program.exists():
+            subprocess.run(["gcc", "-O1", "-std=gnu11", "-pthread", *flags, "-o", program,
+                            HERE / "programs" / f"{name}.c"], check=True)
+        return program
+    return compile_program
+
+
+def run(command, **more):
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          capture_output=True, env=ENVIRONMENT, timeout=120, **more)
+
+
+def record(folder, command, *options):
+    profile = folder / "profile.flame"
+    done = run([TRUEFLAME, "record", "--quiet", "--engine=native", "-o", profile, *options, "--",
+                *command], cwd=folder)
+    info = run([TRUEFLAME, "info", "--json", profile])
+    return done, json.loads(info.stdout) if info.returncode == 0 else None
+
+
+def same_as_alone(folder, command, *options):
+    alone = run(command, cwd=folder)
+    done, info = record(folder, command, *options)
+    status = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
+    assert (done.stdout, done.returncode) == (alone.stdout, status), done.stderr.decode()
+    assert info["engine"] == "native"
+    return info
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
+@pytest.mark.parametrize("name", (pytest.param("signals", marks=pytest.mark.slow), "threads", "changing_code"))
+def test_program_is_not_disturbed(name, detail, compiled, folder):
+    info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
+    assert info["repairs"]["unmatched-return"] == 0
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_random_blocks_leave_the_same(seed, detail, compiled, folder):
+    same_as_alone(folder, [compiled("random_blocks"), 3000, seed], f"--detail={detail}")
+
+
+REAL = {
+    "true": ["/bin/true"],
+    "git": ["git", "--version"],
+    "sqlite3": ["sqlite3", ":memory:", "select sum(value) from json_each('[1,2,3]')"],
+    "perl": ["perl", "-e", 'print join ",", map { $_ * 2 } 1 .. 5'],
+}
+QUICK = ("true",)
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+                                  for name in sorted(REAL)])
+def test_total_is_that_of_single_stepping(name, detail, oracle, folder):
+    command = [shutil.which(REAL[name][0], path="/usr/bin:/bin"), *REAL[name][1:]]
+    if not command[0]:
+        pytest.skip(f"{name} is not installed")
+    steps = folder / "steps"
+    run([oracle, "-o", steps, "--", *command], check=True)
+    info = same_as_alone(folder, command, f"--detail={detail}")
+    assert info["total_instructions"] == int(steps.read_text().split()[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", (
+    ["python3", "-c", "import json, hashlib; print(json.dumps([1]), hashlib.sha256(b'').hexdigest())"],
+    ["bash", "-c", "for i in 1 2 3; do echo $i | cat; done; exit 4"],
+    ["node", "-e", "let s = 0; for (let i = 0; i < 1e6; i++) s += i % 7; console.log(s)"],
+    ["java", "-version"],
+    ["ruby", "-e", "puts (1..10).sum"],
+    ["luajit", "-e", "local s = 0 for i = 1, 1e7 do s = s + i % 3 end print(s)"],
+    ["xz", "-T2", "-c", "/usr/bin/perl"],
+), ids=lambda command: command[0])
+def test_real_program_is_not_disturbed(command, folder):
+    program = shutil.which(command[0], path="/usr/bin:/bin")
+    if not program:
+        pytest.skip(f"{command[0]} is not installed")
+    same_as_alone(folder, [program, *command[1:]], "--detail=function")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ("gcc", "g++", "clang"))
+def test_compiler_with_children(compiler, folder):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    source = folder / "hello.c"
+    source.write_text('#include <stdio.h>\nint main(void) { return puts("hello") < 0; }\n')
+    done, info = record(folder, [shutil.which(compiler), "-O2", "-o", folder / "hello", source],
+                        "--detail=function")
+    assert done.returncode == 0, done.stderr.decode()
+    assert len(info["processes"]) > 2
+    assert run([folder / "hello"]).stdout == b"hello\n"
+
+
+@pytest.mark.parametrize("content", (b"", b"no program", b"\x7fELF" + bytes(60)))
+def test_what_cannot_run_is_refused(content, folder):
+    program = folder / "bad"
+    program.write_bytes(content)
+    program.chmod(0o755)
+    done, _ = record(folder, [program])
+    assert done.returncode != 0
+    assert done.stderr.startswith(b"trueflame: ") and done.stderr.count(b"\n") <= 2

@@ -1,0 +1,258 @@
+/*
+ * What the core has instead of a library: sorting, text, counters, numbers of sites and blocks.
+ */
+#include "core_script.h"
+
+#include "core/sort.h"
+#include "core/text.h"
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t random_state = 1;
+
+static uint64_t next_random(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return random_state >> 33;
+}
+
+static bool less(const void *a, const void *b)
+{
+    return *(const uint32_t *)a < *(const uint32_t *)b;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return less(a, b) ? -1 : less(b, a);
+}
+
+static void sorting_is_what_qsort_does(void **state)
+{
+    uint32_t ours[500], theirs[500];
+
+    (void)state;
+    for (unsigned count = 0; count < 500; count++) {
+        for (unsigned i = 0; i < count; i++)
+            ours[i] = theirs[i] = next_random() % (count % 3 ? 10 : 1000000);
+        sort_items(ours, count, sizeof *ours, less);
+        qsort(theirs, count, sizeof *theirs, compare);
+        assert_memory_equal(ours, theirs, count * sizeof *ours);
+    }
+}
+
+static void sorting_does_not_degrade(void **state)
+{
+    enum { COUNT = 300000 };
+    uint32_t *items = malloc(COUNT * sizeof *items);
+
+    (void)state;
+    for (unsigned shape = 0; shape < 4; shape++) {
+        for (uint32_t i = 0; i < COUNT; i++)
+            items[i] = (uint32_t[]){i, COUNT - i, 7, i < COUNT / 2 ? i : COUNT - i}[shape];
+        sort_items(items, COUNT, sizeof *items, less);
+        for (uint32_t i = 1; i < COUNT; i++)
+            assert_true(items[i - 1] <= items[i]);
+    }
+    free(items);
+}
+
+static void patterns(void **state)
+{
+    static const struct {
+        const char *pattern, *text;
+        bool matches;
+    } cases[] = {
+        {"", "", true},           {"", "a", false},          {"a", "a", true},
+        {"a", "", false},         {"a", "ab", false},        {"ab", "a", false},
+        {"*", "", true},          {"*", "abc", true},        {"**", "abc", true},
+        {"a*", "abc", true},      {"*c", "abc", true},       {"*b", "abc", false},
+        {"a*c", "ac", true},      {"a*c", "abcbc", true},    {"a*c", "abcb", false},
+        {"?", "", false},         {"?", "a", true},          {"a?c", "abc", true},
+        {"a?c", "ac", false},     {"*?", "", false},         {"*ab*ab*", "abab", true},
+        {"*ab*ab*", "aab", false}, {"*/libc.so*", "/lib/libc.so.6", true},
+        {"*aab", "aaaab", true},  {"a*a*a", "aa", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (text_matches(cases[i].pattern, cases[i].text) != cases[i].matches)
+            fail_msg("%s on %s", cases[i].pattern, cases[i].text);
+}
+
+static void a_hostile_pattern_is_linear(void **state)
+{
+    char pattern[201], text[100001];
+
+    (void)state;
+    for (unsigned i = 0; i < 200; i++)
+        pattern[i] = i % 2 ? 'a' : '*';
+    pattern[199] = 'b';
+    pattern[200] = '\0';
+    memset(text, 'a', 100000);
+    text[100000] = '\0';
+    assert_false(text_matches(pattern, text));
+}
+
+static void words(void **state)
+{
+    char out[21];
+
+    (void)state;
+    assert_int_equal(text_from_number(out, 0), 1);
+    assert_string_equal(out, "0");
+    assert_int_equal(text_from_number(out, UINT64_MAX), 20);
+    assert_string_equal(out, "18446744073709551615");
+    assert_true(text_equal("", "") && text_equal("ab", "ab"));
+    assert_false(text_equal("ab", "abc") || text_equal("abc", "ab") || text_equal("a", "b"));
+    assert_true(text_starts_with(".plt.got", ".plt") && text_starts_with("a", ""));
+    assert_false(text_starts_with(".pl", ".plt"));
+    assert_int_equal(text_length("abc"), 3);
+}
+
+/* ---- counters ---- */
+
+/* As an engine counts. */
+static void count(struct counts *counts, uint64_t key, uint64_t times)
+{
+    struct count *entry = &counts->cache[(key * TREE_MIX) >> (64 - COUNTS_CACHE_BITS)];
+
+    if (entry->key != key)
+        entry = counts_miss(counts, key);
+    entry->count += times;
+}
+
+static void counters_that_push_each_other_out_are_kept(void **state)
+{
+    struct counts counts;
+    const uint64_t keys = 400000; /* three times what the cache holds, six times the first table */
+    uint64_t sum = 0, rows = 0;
+    uint8_t *seen = calloc(keys, 1);
+
+    (void)state;
+    counts_init(&counts);
+    for (unsigned round = 1; round <= 3; round++)
+        for (uint64_t key = 0; key < keys; key++)
+            count(&counts, key << 20 | 5, round * (key % 7 + 1));
+    counts_flush(&counts);
+    for (size_t i = 0; i < counts.row_capacity; i++) {
+        const struct count *row = counts_row(&counts, i);
+        if (!row)
+            continue;
+        uint64_t key = row->key >> 20;
+        assert_true(key < keys && !seen[key]);
+        seen[key] = 1;
+        assert_int_equal(row->count, 6 * (key % 7 + 1));
+        sum += row->count;
+        rows++;
+    }
+    assert_int_equal(rows, keys);
+    assert_int_equal(counts.row_count, keys);
+    assert_true(sum > 0);
+    free(seen);
+}
+
+static void a_flush_leaves_nothing_to_count_twice(void **state)
+{
+    struct counts counts;
+
+    (void)state;
+    counts_init(&counts);
+    count(&counts, 3, 10);
+    counts_flush(&counts);
+    counts_flush(&counts);
+    count(&counts, 3, 1);
+    counts_flush(&counts);
+    assert_int_equal(counts.row_count, 1);
+    for (size_t i = 0; i < counts.row_capacity; i++)
+        if (counts_row(&counts, i))
+            assert_int_equal(counts_row(&counts, i)->count, 11);
+}
+
+/* ---- numbers ---- */
+
+static void sites_have_one_number_each(void **state)
+{
+    enum { COUNT = 50000 };
+    struct machine *machine = machine_new(&(struct core_options){0}, false);
+    struct tree *tree = &machine_core(machine)->tree;
+    struct code_module one = {0}, other = {0};
+    uint32_t *numbers = malloc(COUNT * sizeof *numbers);
+
+    (void)state;
+    for (uint32_t i = 0; i < COUNT; i++)
+        numbers[i] = tree_site(tree, 0x1000 + 4 * i, &one);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(tree_site(tree, 0x1000 + 4 * i, &one), numbers[i]);
+        assert_int_equal(tree->sites[numbers[i]].address, 0x1000 + 4 * i);
+        assert_true(numbers[i] != 0 && (!i || numbers[i] != numbers[i - 1]));
+    }
+    /* mapped anew, the address is another site */
+    assert_int_not_equal(tree_site(tree, 0x1000, &other), numbers[0]);
+    assert_ptr_equal(tree->sites[numbers[0]].module, &one);
+    free(numbers);
+    machine_free(machine);
+}
+
+static void blocks_have_one_number_each(void **state)
+{
+    enum { COUNT = 20000 };
+    struct machine *machine = machine_new(&(struct core_options){0}, false);
+    struct core *core = machine_core(machine);
+    struct code_module one = {0}, other = {0};
+    static const uint8_t lengths[] = {1, 2, 3}, others[] = {1, 3, 2};
+    uint32_t *numbers = malloc(COUNT * sizeof *numbers);
+
+    (void)state;
+    for (uint32_t i = 0; i < COUNT; i++)
+        numbers[i] = core_block(core, 0x1000 + 6 * i, &one, 3, lengths);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(core_block(core, 0x1000 + 6 * i, &one, 3, lengths), numbers[i]);
+        assert_int_equal(core->blocks[numbers[i]].address, 0x1000 + 6 * i);
+    }
+    /* the same place with other code, fewer instructions, in another module */
+    uint32_t alike[] = {core_block(core, 0x1000, &one, 3, others),
+                        core_block(core, 0x1000, &one, 2, lengths),
+                        core_block(core, 0x1000, &other, 3, lengths)};
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned j = 0; j <= i; j++)
+            assert_int_not_equal(alike[i], j < i ? alike[j] : numbers[0]);
+    free(numbers);
+    machine_free(machine);
+}
+
+static void skip_patterns_add_up(void **state)
+{
+    struct machine *machine = machine_new(&(struct core_options){0}, false);
+    struct core *core = machine_core(machine);
+    char pattern[] = "a";
+
+    (void)state;
+    for (char c = 'a'; c <= 'z'; c++) {
+        pattern[0] = c;
+        core_skip_object(core, pattern);
+    }
+    assert_int_equal(core->skip_count, 26);
+    for (char c = 'a'; c <= 'z'; c++)
+        assert_int_equal(core->skip_objects[c - 'a'][0], c);
+    machine_free(machine);
+}
+
+#define TEST(name) cmocka_unit_test(name)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sorting_is_what_qsort_does),
+        TEST(sorting_does_not_degrade),
+        TEST(patterns),
+        TEST(a_hostile_pattern_is_linear),
+        TEST(words),
+        TEST(counters_that_push_each_other_out_are_kept),
+        TEST(a_flush_leaves_nothing_to_count_twice),
+        TEST(sites_have_one_number_each),
+        TEST(blocks_have_one_number_each),
+        TEST(skip_patterns_add_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
