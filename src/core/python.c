@@ -207,8 +207,14 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
     while (frames->count && newest(frames)->depth >= depth)
         frames->count--;
     add_base(thread, frames->count ? newest(frames)->frame : 0, thread->hot->current);
-    if (newest(frames)->frame != frame && !add_descendants(core, thread, frame, MOST_FRAMES, false))
-        newest(frames)->frame = frame;
+    /* 3.9 puts such a generator in front without saying whose it is: its ancestry ends there. */
+    struct python_frame memory;
+    if (newest(frames)->frame != frame && !add_descendants(core, thread, frame, MOST_FRAMES, false)) {
+        if (frame && python_read_frame(module, frame, &memory) && !memory.previous)
+            add_frame(core, thread, frame, false);
+        else
+            newest(frames)->frame = frame;
+    }
     settle(thread);
     core_keep_room(core, thread);
 }

@@ -112,20 +112,16 @@ def after_throw():
     leaf()
 
 
-# close() of the outer one closes the inner one itself, before the outer one runs again; up to 3.9
-# throw() went to the inner one in the same way.
+# close() of the outer one closes the inner one itself, before the outer one runs again.
 def case_throw_through_yield_from():
     """
     outer_of_throw 2
-      catching 2 >=3.10
-        leaf 1 >=3.10
-      catching 1 <3.10
+      catching 2
+        leaf 1
     after_throw 1
       leaf 1
-    catching 1 >=3.10
-      leaf 1 >=3.10
-    catching 2 <3.10
-      leaf 2 <3.10
+    catching 1
+      leaf 1
     """
     generator = outer_of_throw()
     next(generator)

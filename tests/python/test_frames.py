@@ -68,7 +68,7 @@ def test_trees_written_by_hand(python):
 
 
 def test_calls_are_those_of_setprofile(python):
-    _, interpreter, flame = python
+    version, interpreter, flame = python
     said = subprocess.run([interpreter, support.HERE + "/profiled.py", CASES], check=True,
                           capture_output=True, text=True, timeout=60).stdout
     expected = {tuple(map(tuple, path)): count
@@ -77,8 +77,13 @@ def test_calls_are_those_of_setprofile(python):
         support.export(flame, "--python=only"), in_cases).items()
         if count and len(path) > 1 and path[1][0] == "main"}
     # An object that the hook itself kept alive ends inside the hook, where nothing is counted.
+    # And 3.9 has no ancestors for a generator that it throws through.
+    left_out = ["__del__"]
+    if version == "3.9":
+        left_out += ["outer_of_throw", "case_throw_through_yield_from"]
     for calls in found, expected:
-        for path in [path for path in calls if any("__del__" in name for name, _ in path)]:
+        for path in [path for path in calls
+                     if any(part in name for name, _ in path for part in left_out)]:
             del calls[path]
     assert found == expected
 
