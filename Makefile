@@ -7,7 +7,8 @@ all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
 $(BUILD)/build.ninja: | deps
-	@meson setup $(BUILD) >/dev/null
+	@meson setup $(BUILD) >$(BUILD)-setup.log 2>&1 || { cat $(BUILD)-setup.log; exit 1; }
+	@rm -f $(BUILD)-setup.log
 
 deps:
 	@./deps.sh

@@ -3,8 +3,8 @@
 # machine lacks. Does nothing, fast, when nothing is missing. sudo is used only when not root.
 set -e
 
-# the build
-packages="gcc g++ make meson ninja-build pkg-config git python3"
+# the build, and the unit tests that are built with it
+packages="gcc g++ make meson ninja-build pkg-config git python3 libcmocka-dev libzydis-dev"
 # the reference engine
 packages="$packages valgrind"
 # names, the profile file
@@ -15,11 +15,11 @@ packages="$packages libsecp256k1-dev"
 packages="$packages python3-dev"
 
 if [ "$1" = test ]; then
-    packages="$packages libcmocka-dev python3-pytest python3-pytest-xdist clang libclang-rt-14-dev"
+    packages="$packages python3-pytest python3-pytest-xdist clang libclang-rt-14-dev"
     # programs to profile, and readers of what we export
     packages="$packages bzip2 sqlite3 perl dwz llvm golang-go linux-perf time"
     # judges the native engine's decoder
-    packages="$packages libzydis-dev"
+    packages="$packages"
     # guests
     packages="$packages gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user"
     # the viewer, in a real browser
