@@ -18,8 +18,6 @@ if [ "$1" = test ]; then
     packages="$packages python3-pytest python3-pytest-xdist clang libclang-rt-14-dev"
     # programs to profile, and readers of what we export
     packages="$packages bzip2 sqlite3 perl dwz llvm golang-go linux-perf time"
-    # judges the native engine's decoder
-    packages="$packages"
     # guests
     packages="$packages gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user"
     # the viewer, in a real browser
