@@ -26,7 +26,7 @@ test-all: deps-test all
 	@./tests/run.sh --all
 
 bench: deps-test all
-	@./bench/run.py
+	@./bench/run.py --all
 
 asan: deps-test
 	@./tests/asan.sh
