@@ -30,7 +30,7 @@ static const char help[] =
     "  --checkpoint=N           rewrite the profile about every N instructions\n"
     "  --max-contexts=N         fold recursion beyond N call paths\n"
     "  --raw                    no names: addresses only, for `trueflame symbolize`\n"
-    "  --repeatable             fixed environment, randomness and scheduling\n"
+    "  --repeatable             fixed environment, hash seeds and randomness\n"
     "  --python=auto|off|trampoline\n"
     "                           how Python functions become frames\n"
     "  --quiet                  say nothing\n"
