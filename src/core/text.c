@@ -56,27 +56,3 @@ size_t text_from_number(char *out, uint64_t number)
     out[count] = '\0';
     return count;
 }
-
-bool text_matches(const char *pattern, const char *text)
-{
-    const char *star = NULL;
-    const char *star_text = NULL;
-
-    while (*text) {
-        if (*pattern == '*') {
-            star = pattern++;
-            star_text = text;
-        } else if (*pattern == '?' || *pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star) {
-            pattern = star + 1;
-            text = ++star_text;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return !*pattern;
-}

@@ -19,8 +19,4 @@ char *text_keep(const char *text);
 /* Writes `number` in base 10 and a NUL; returns the length. `out` has room for 21 bytes. */
 size_t text_from_number(char *out, uint64_t number);
 
-/* Does `text` match `pattern`? `*` stands for any run of characters, `?` for one. Linear: on a
- * mismatch only the last star is tried again. */
-bool text_matches(const char *pattern, const char *text);
-
 #endif

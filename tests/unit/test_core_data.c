@@ -56,43 +56,6 @@ static void sorting_does_not_degrade(void **state)
     free(items);
 }
 
-static void patterns(void **state)
-{
-    static const struct {
-        const char *pattern, *text;
-        bool matches;
-    } cases[] = {
-        {"", "", true},           {"", "a", false},          {"a", "a", true},
-        {"a", "", false},         {"a", "ab", false},        {"ab", "a", false},
-        {"*", "", true},          {"*", "abc", true},        {"**", "abc", true},
-        {"a*", "abc", true},      {"*c", "abc", true},       {"*b", "abc", false},
-        {"a*c", "ac", true},      {"a*c", "abcbc", true},    {"a*c", "abcb", false},
-        {"?", "", false},         {"?", "a", true},          {"a?c", "abc", true},
-        {"a?c", "ac", false},     {"*?", "", false},         {"*ab*ab*", "abab", true},
-        {"*ab*ab*", "aab", false}, {"*/libc.so*", "/lib/libc.so.6", true},
-        {"*aab", "aaaab", true},  {"a*a*a", "aa", false},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (text_matches(cases[i].pattern, cases[i].text) != cases[i].matches)
-            fail_msg("%s on %s", cases[i].pattern, cases[i].text);
-}
-
-static void a_hostile_pattern_is_linear(void **state)
-{
-    char pattern[201], text[100001];
-
-    (void)state;
-    for (unsigned i = 0; i < 200; i++)
-        pattern[i] = i % 2 ? 'a' : '*';
-    pattern[199] = 'b';
-    pattern[200] = '\0';
-    memset(text, 'a', 100000);
-    text[100000] = '\0';
-    assert_false(text_matches(pattern, text));
-}
-
 static void words(void **state)
 {
     char out[21];
@@ -244,8 +207,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(sorting_is_what_qsort_does),
         TEST(sorting_does_not_degrade),
-        TEST(patterns),
-        TEST(a_hostile_pattern_is_linear),
         TEST(words),
         TEST(counters_that_push_each_other_out_are_kept),
         TEST(a_flush_leaves_nothing_to_count_twice),
