@@ -556,12 +556,6 @@ def test_two_runs_of_processes_are_the_same(record, acts):
     assert_same_profile(one, two)
 
 
-@pytest.mark.xfail(reason="who of two threads goes first is still the kernel's choice")
-def test_two_runs_of_threads_are_the_same(record, acts):
-    one, two = (record(acts, "threads", "20000", options=["--repeatable"]).path for _ in range(2))
-    assert_same_profile(one, two)
-
-
 @pytest.mark.parametrize("words", [["/bin/ls", "/usr"],
                                    ["/usr/bin/perl", "-e", "print join ' ', keys %ENV"],
                                    ["/usr/bin/python3", "-S", "-c", "print(len(set('abc')))"]])

@@ -37,7 +37,7 @@ struct engine_options {
     ULong budget;            /* instructions, 0: none */
     ULong checkpoint;        /* instructions, 0: never */
     Bool progress;           /* keep run_folder/status.PID up to date */
-    Bool repeatable;         /* randomness from the kernel is fixed */
+    Bool repeatable;         /* randomness from the kernel and the order of threads are fixed */
     Bool python;             /* Python frames are watched */
 };
 
@@ -92,6 +92,13 @@ void events_register(void);
 
 /* Of Valgrind's core, though not in its public headers: ends the process at once. */
 extern void VG_(exit)(Int status) __attribute__((noreturn));
+
+/* turns.c */
+/* A thread is about to be created; its creation failed. */
+void turns_expect(void);
+void turns_expect_no_more(void);
+/* Gives back what another program should not inherit. */
+void turns_before_exec(void);
 
 /* environment.c: the program must not see that it runs here */
 void environment_restore(void);

@@ -130,10 +130,19 @@ static void on_start_client_code(ThreadId tid, ULong blocks)
     }
 }
 
+static void on_thread_create(ThreadId tid, ThreadId child)
+{
+    (void)child;
+    if (tid != VG_INVALID_THREADID) /* the first thread is there already */
+        turns_expect();
+}
+
 static void on_thread_exit(ThreadId tid)
 {
     struct thread *thread = threads[tid];
 
+    if (VG_(get_running_tid)() != tid) /* its creator says so: it never came to be */
+        turns_expect_no_more();
     if (!thread)
         return;
     if (thread == running)
@@ -209,10 +218,12 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
 
     (void)tid;
     (void)count;
-    if (number == __NR_execve || number == __NR_execveat)
+    if (number == __NR_execve || number == __NR_execveat) {
+        turns_before_exec();
         output_write(RAW_EXIT, 0);
-    else if (kills)
+    } else if (kills) {
         output_write(RAW_KILLED, 128 + VKI_SIGKILL);
+    }
 }
 
 static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes res)
@@ -232,6 +243,7 @@ void events_register(void)
     VG_(track_change_mem_mprotect)(on_protection);
     VG_(track_die_mem_munmap)(on_unmapping);
     VG_(track_start_client_code)(on_start_client_code);
+    VG_(track_pre_thread_ll_create)(on_thread_create);
     VG_(track_pre_thread_ll_exit)(on_thread_exit);
     VG_(track_pre_deliver_signal)(on_signal);
     VG_(track_post_deliver_signal)(on_signal_return);
