@@ -7,6 +7,7 @@
 #include "profile/transform.h"
 #include "symbols/symbols.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -64,6 +65,11 @@ int record_write(const struct record_options *options, const char *run_folder, b
     if (raw_read_run(run_folder, &run, error))
         return ERROR;
     struct profile *profile = run.profile;
+    if (ended && run.lost_processes)
+        fprintf(stderr,
+                "trueflame: %zu of the processes did not get to write all their counts, for want of "
+                "disk space or because they were killed: the profile is without those\n",
+                run.lost_processes);
     fill_meta(profile, options);
     if (ended) {
         profile->meta.exit_status = record_exit_status(wait_status);

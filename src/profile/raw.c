@@ -6,187 +6,12 @@
  * thousand times its contexts, and one time its code.
  */
 #include "profile/raw.h"
-#include "common/file.h"
 #include "common/map.h"
 #include "common/memory.h"
-#include "core/raw.h"
+#include "profile/raw_file.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the bytes ---- */
-
-/* Words are read past a damaged end as zeros; `damaged` is looked at after each table. */
-struct cursor {
-    const uint8_t *at, *end;
-    bool damaged;
-};
-
-static uint64_t take(struct cursor *cursor)
-{
-    uint64_t word = 0;
-
-    if (cursor->end - cursor->at < 8) {
-        cursor->damaged = true;
-        cursor->at = cursor->end;
-        return 0;
-    }
-    memcpy(&word, cursor->at, 8);
-    cursor->at += 8;
-    return word;
-}
-
-static const uint8_t *take_bytes(struct cursor *cursor, uint64_t *size_bytes)
-{
-    *size_bytes = take(cursor);
-    if (*size_bytes > (uint64_t)(cursor->end - cursor->at)) {
-        cursor->damaged = true;
-        *size_bytes = 0;
-    }
-    const uint8_t *bytes = cursor->at;
-    cursor->at += *size_bytes;
-    return bytes;
-}
-
-static char *take_text(struct cursor *cursor)
-{
-    uint64_t size_bytes;
-    const uint8_t *bytes = take_bytes(cursor, &size_bytes);
-
-    return strndup((const char *)bytes, size_bytes);
-}
-
-/* A count of rows of at least `row_bytes` each: more than the file can hold is damage. */
-static uint64_t take_count(struct cursor *cursor, uint64_t row_bytes)
-{
-    uint64_t count = take(cursor);
-
-    if (count > (uint64_t)(cursor->end - cursor->at) / row_bytes) {
-        cursor->damaged = true;
-        return 0;
-    }
-    return count;
-}
-
-/* A reference to a row of a table of `count` rows. */
-static uint32_t take_row(struct cursor *cursor, uint64_t count)
-{
-    uint64_t row = take(cursor);
-
-    if (row >= count) {
-        cursor->damaged = true;
-        return NONE;
-    }
-    return (uint32_t)row;
-}
-
-static uint32_t take_optional_row(struct cursor *cursor, uint64_t count)
-{
-    uint64_t row = take(cursor);
-
-    if (row == RAW_NONE)
-        return NONE;
-    if (row >= count)
-        cursor->damaged = true;
-    return row < count ? (uint32_t)row : NONE;
-}
-
-/* ---- files and their order ---- */
-
-struct raw_file {
-    struct file_bytes file;
-    struct cursor cursor;
-    struct raw_process process;
-    uint64_t detail, folded, unrecorded;
-    char *engine, *command;
-    uint32_t number;      /* of the process, once it has its place */
-    struct raw_file *parent;
-};
-
-static bool read_head(struct raw_file *raw)
-{
-    struct cursor *cursor = &raw->cursor;
-
-    *cursor = (struct cursor){.at = raw->file.bytes, .end = raw->file.bytes + raw->file.size_bytes};
-    if (take(cursor) != RAW_MAGIC)
-        return false;
-    raw->process = (struct raw_process){
-        .pid = take(cursor),
-        .image = take(cursor),
-        .parent_pid = take(cursor),
-        .parent_image = take(cursor),
-        .fork_ordinal = take(cursor),
-        .started_by = take(cursor),
-    };
-    raw->detail = take(cursor);
-    raw->process.ending = take(cursor);
-    raw->process.exit_status = take(cursor);
-    raw->folded = take(cursor);
-    raw->unrecorded = take(cursor);
-    raw->engine = take_text(cursor);
-    raw->command = take_text(cursor);
-    return !cursor->damaged;
-}
-
-static struct raw_file *find_image(struct raw_file **files, size_t count, uint64_t pid,
-                                   uint64_t image)
-{
-    for (size_t i = 0; i < count; i++)
-        if (files[i]->process.pid == pid && files[i]->process.image == image)
-            return files[i];
-    return NULL;
-}
-
-static int compare_files(const void *a, const void *b)
-{
-    const struct raw_process *one = &(*(struct raw_file *const *)a)->process;
-    const struct raw_process *other = &(*(struct raw_file *const *)b)->process;
-
-    /* Children of one parent: forks in their order, then what the parent itself became. */
-    if (one->started_by != other->started_by)
-        return one->started_by < other->started_by ? -1 : 1;
-    if (one->fork_ordinal != other->fork_ordinal)
-        return one->fork_ordinal < other->fork_ordinal ? -1 : 1;
-    if (one->pid != other->pid)
-        return one->pid < other->pid ? -1 : 1;
-    return one->image < other->image ? -1 : one->image > other->image;
-}
-
-/* Parents before children, depth first, without recursion: the place of each file is found by
- * walking the sorted list of children of the one placed last. */
-static void order_files(struct raw_file **files, size_t count)
-{
-    struct raw_file **ordered = memory_allocate(count * sizeof *ordered);
-    struct raw_file **pending = memory_allocate(count * sizeof *pending);
-    size_t placed = 0, waiting = 0;
-
-    qsort(files, count, sizeof *files, compare_files);
-    for (size_t i = 0; i < count; i++) {
-        struct raw_file *raw = files[i];
-        if (raw->process.started_by == RAW_EXEC)
-            raw->parent = find_image(files, count, raw->process.pid, raw->process.image - 1);
-        else if (raw->process.started_by == RAW_FORK)
-            raw->parent = find_image(files, count, raw->process.parent_pid,
-                                     raw->process.parent_image);
-        if (raw->parent == raw)
-            raw->parent = NULL;
-    }
-    for (size_t i = count; i-- > 0;)
-        if (!files[i]->parent)
-            pending[waiting++] = files[i];
-    while (waiting) {
-        struct raw_file *raw = pending[--waiting];
-        raw->number = (uint32_t)placed;
-        ordered[placed++] = raw;
-        for (size_t i = count; i-- > 0;)
-            if (files[i]->parent == raw)
-                pending[waiting++] = files[i];
-    }
-    memcpy(files, ordered, placed * sizeof *files);
-    free(ordered);
-    free(pending);
-}
 
 /* ---- shared tables ---- */
 
@@ -608,82 +433,37 @@ static int compare_counts(const void *a, const void *b)
     return one->block < other->block ? -1 : one->block > other->block;
 }
 
-static int read_file(const char *folder, const char *name, struct raw_file **raw,
-                     struct error *error)
-{
-    char *path = memory_format("%s/%s", folder, name);
-
-    *raw = memory_allocate_zeroed(1, sizeof **raw);
-    int result = file_read(&(*raw)->file, path, error);
-    if (!result && !read_head(*raw))
-        result = error_set(error, "%s: not a raw profile", path);
-    free(path);
-    return result;
-}
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), suffix_length = strlen(suffix);
-
-    return length > suffix_length && !strcmp(name + length - suffix_length, suffix);
-}
-
-static int read_folder(const char *folder, struct raw_file ***files, size_t *count,
-                       struct error *error)
-{
-    DIR *directory = opendir(folder);
-    size_t capacity = 0;
-    bool half_written = false;
-    int result = OK;
-
-    if (!directory)
-        return error_set_errno(error, "%s", folder);
-    for (struct dirent *entry; !result && (entry = readdir(directory));) {
-        half_written |= has_suffix(entry->d_name, ".raw.new");
-        if (has_suffix(entry->d_name, ".raw"))
-            result = read_file(folder, entry->d_name,
-                               array_push(*files, *count, capacity), error);
-    }
-    closedir(directory);
-    if (!result && !*count)
-        result = half_written
-                     ? error_set(error, "%s: the engine could not write there: the disk is full",
-                                 folder)
-                     : error_set(error, "%s: the engine left no profile", folder);
-    return result;
-}
-
-static char *join_pids(struct raw_file **files, size_t count)
+static char *join_pids(const struct raw_files *raws)
 {
     char *pids = memory_duplicate_string("");
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < raws->count; i++) {
         char *longer = memory_format("%s%s%llu", pids, i ? " " : "",
-                                     (unsigned long long)files[i]->process.pid);
+                                     (unsigned long long)raws->files[i]->process.pid);
         free(pids);
         pids = longer;
     }
     return pids;
 }
 
-static int read_all(struct reader *reader, struct raw_file **files, size_t count,
-                    const char *folder, struct error *error)
+static int read_all(struct reader *reader, const struct raw_files *raws, const char *folder,
+                    struct error *error)
 {
     struct profile *profile = reader->profile;
+    const struct raw_file *first = raws->files[0];
 
-    order_files(files, count);
-    for (size_t i = 0; i < count; i++)
-        read_process(reader, files[i]);
-    for (size_t i = 0; i < count; i++)
-        if (!read_tables(reader, files[i]))
+    for (size_t i = 0; i < raws->count; i++)
+        read_process(reader, raws->files[i]);
+    for (size_t i = 0; i < raws->count; i++)
+        if (!read_tables(reader, raws->files[i]))
             return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
-                             (unsigned long long)files[i]->process.pid);
+                             (unsigned long long)raws->files[i]->process.pid);
     if (profile->count_count)
         qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
-    profile->meta.engine = profile_intern(profile, files[0]->engine);
-    profile->meta.command = profile_intern(profile, files[0]->command);
-    profile->meta.exit_status = (int32_t)files[0]->process.exit_status;
-    char *pids = join_pids(files, count);
+    profile->meta.engine = profile_intern(profile, first->engine);
+    profile->meta.command = profile_intern(profile, first->command);
+    profile->meta.exit_status = (int32_t)first->process.exit_status;
+    char *pids = join_pids(raws);
     profile->meta.pids = profile_intern(profile, pids);
     free(pids);
     return OK;
@@ -703,23 +483,20 @@ static void reader_free(struct reader *reader)
 
 int raw_read_run(const char *folder, struct raw_run *run, struct error *error)
 {
-    struct raw_file **files = NULL;
-    size_t count = 0;
+    struct raw_files raws;
     struct reader reader = {.profile = profile_new()};
 
-    int result = read_folder(folder, &files, &count, error);
+    int result = raw_files_read(&raws, folder, error);
     if (!result)
-        result = read_all(&reader, files, count, folder, error);
-    for (size_t i = 0; i < count; i++) {
-        file_free(&files[i]->file);
-        free(files[i]->engine);
-        free(files[i]->command);
-        free(files[i]);
-    }
-    free(files);
+        result = read_all(&reader, &raws, folder, error);
+    raw_files_free(&raws);
     reader_free(&reader);
     *array_push(reader.skips, reader.skip_count, reader.skip_capacity) = NULL;
-    *run = (struct raw_run){.profile = reader.profile, .skip_objects = reader.skips};
+    *run = (struct raw_run){
+        .profile = reader.profile,
+        .skip_objects = reader.skips,
+        .lost_processes = raws.lost,
+    };
     if (result) {
         profile_free(reader.profile);
         raw_run_free(run);

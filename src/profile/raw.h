@@ -9,6 +9,7 @@
 struct raw_run {
     struct profile *profile;
     char **skip_objects; /* patterns that programs of the run asked to skip; NULL-terminated */
+    size_t lost_processes; /* that did not get to write all their counts */
 };
 
 /* Reads every raw file in `folder`. Processes are numbered by their place in the tree of

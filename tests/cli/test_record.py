@@ -376,6 +376,24 @@ def test_a_full_disk(tmp_path, acts, engine):
         assert re.fullmatch(r"trueflame: .*(No space left|full).*\n", done.stderr)
 
 
+def test_a_disk_that_is_full_for_a_while(tmp_path, acts, engine):
+    """A process that could not write its counts is missing, and that is said."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    fills = (f"{acts} exit 1; head -c 8M /dev/zero >{disk}/filler 2>/dev/null; {acts} exit 2; "
+             f"rm {disk}/filler; exit 3")
+    script = (f"mount -t tmpfs -o size=4M tmpfs {disk} || exit 77; TMPDIR={disk} {TRUEFLAME} record"
+              f" --engine={engine} -o {tmp_path}/x.flame -- sh -c '{fills}'")
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("no file system can be mounted here")
+    assert done.returncode == 3, done.stderr
+    assert re.search(r"^trueflame: \d+ of the processes did not get to write", done.stderr, re.M)
+    commands = [process["command"] for process in
+                json.loads(run("info", "--json", tmp_path / "x.flame").stdout)["processes"]]
+    assert f"{acts} exit 1" in commands and f"{acts} exit 2" not in commands
+
+
 def test_programs_that_cannot_be_run(tmp_path, acts):
     plain = tmp_path / "plain"
     plain.write_text("#!/bin/sh\n")
