@@ -562,6 +562,38 @@ def test_programs_made_for_callgrind(record, tmp_path):
     assert "never" not in folded(recording.path)
 
 
+FOUND_LATE = r"""
+    .globl _start
+_start:
+    xor %ebx, %ebx
+    jmp middle              # first as a part of what runs
+once:
+    call middle             # then as a function of its own
+    mov $39, %eax           # getpid: a system call, after which translations may go
+    syscall
+    call middle
+    mov $60, %eax
+    xor %edi, %edi
+    syscall
+middle:
+    inc %ebx
+    cmp $1, %ebx
+    je once
+    ret
+"""
+
+
+def test_a_function_found_after_its_code_ran(record, tmp_path):
+    """Without symbols a function is known once it is called, be it translated already."""
+    source, program = tmp_path / "late.S", tmp_path / "late"
+    source.write_text(FOUND_LATE)
+    subprocess.run(["gcc", "-nostdlib", "-static", "-s", source, "-o", program], check=True)
+    recording = record(program)
+    assert recording.done.returncode == 0
+    counts = sorted(int(line.rsplit(" ", 1)[1]) for line in folded(recording.path).splitlines())
+    assert counts == [8, 12]
+
+
 # ---- the same again ----
 
 def test_two_runs_are_the_same(record):

@@ -5,7 +5,6 @@
 
 #include "core/platform.h"
 
-#include "pub_tool_transtab.h"
 
 #define BUCKETS 65536
 
@@ -78,7 +77,7 @@ void blocks_discard_stale(void)
 {
     if (!stale_end)
         return;
-    VG_(discard_translations_safely)(stale_start, stale_end - stale_start, "trueflame");
+    VG_(discard_translations)(stale_start, stale_end - stale_start, "trueflame");
     stale_end = 0;
 }
 

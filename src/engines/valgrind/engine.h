@@ -92,6 +92,9 @@ void events_register(void);
 
 /* Of Valgrind's core, though not in its public headers: ends the process at once. */
 extern void VG_(exit)(Int status) __attribute__((noreturn));
+/* As the core itself does after system calls that unmap; the public function insists on a request
+ * by the program. */
+extern void VG_(discard_translations)(Addr start, ULong size_bytes, const HChar *who);
 
 /* turns.c */
 /* A thread is about to be created; its creation failed. */
