@@ -130,13 +130,16 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     return to;
 }
 
+/* What a return drops besides the address its caller has pushed before the call, so that the
+ * frame ends below it; or the callee's own tail call has, and moved the address (then above). */
 static struct block *take_return(struct native_thread *thread, uint16_t pops)
 {
-    uint64_t sp = stack_pointer(thread) - pops;
+    uint64_t sp = stack_pointer(thread), target = thread->target;
     record_settle(thread);
-    thread->pc = thread->target;
-    if (!core_return_fast(thread->thread, thread->target, sp))
-        core_return(&core, thread->thread, thread->target, sp);
+    thread->pc = target;
+    if (!core_return_fast(thread->thread, target, sp - pops) &&
+        !core_return_fast(thread->thread, target, sp))
+        core_return(&core, thread->thread, target, sp);
     return enter_block(thread);
 }
 
