@@ -97,7 +97,7 @@ def test_total_is_that_of_single_stepping(name, detail, oracle, folder):
     if not command[0]:
         pytest.skip(f"{name} is not installed")
     steps = folder / "steps"
-    run([oracle, "-o", steps, "--", *command], check=True)
+    run([oracle, "-o", steps, "--", *command], check=True, cwd=folder)
     info = same_as_alone(folder, command, f"--detail={detail}")
     assert info["total_instructions"] == int(steps.read_text().split()[1])
 

@@ -18,8 +18,7 @@ import cases
 
 BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", cases.ROOT / "build"))
 TRUEFLAME = pathlib.Path(os.environ.get("TRUEFLAME", BUILD / "trueflame"))
-# The native engine is young: its runs belong to `make test-all` until all of them pass.
-ENGINES = ("valgrind", pytest.param("native", marks=pytest.mark.slow))
+ENGINES = ("valgrind", "native")
 REFERENCE = "valgrind"  # must be there; the others may be refused
 DETAILS = ("function", "line")
 SECONDS = 300

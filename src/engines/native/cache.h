@@ -64,6 +64,8 @@ enum exit_kind {
     EXIT_REQUEST,       /* requests.c; on to `target` */
     EXIT_CHANGED,       /* the source at `target` is not what was translated */
     EXIT_SYSCALL,
+    EXIT_LEASE,         /* turns.c: too short for the `site` instructions at `target` */
+    EXIT_BUDGET,        /* turns.c: the last instruction before `target` has run */
     EXIT_ILLEGAL,       /* no instruction of ours at `target` */
     EXIT_UNMAPPED,      /* nothing executable at `target` */
     EXIT_REFUSED,

@@ -16,6 +16,7 @@
 #include "engines/native/translate.h"
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
+#include "engines/native/turns.h"
 
 static uint64_t stack_pointer(const struct native_thread *thread)
 {
@@ -156,11 +157,14 @@ static struct block *take_syscall(struct native_thread *thread, uint64_t next, u
 {
     thread->pc = next;
     lock_give(&cache.lock);
+    turns_give(thread);
     bool begun = syscalls_perform(thread);
+    turns_take(thread);
     lock_take(&cache.lock);
     if (begun)
         return enter_block(thread);
     thread->pc = next - 2;
+    turns_take_back(thread, 1);
     if (options.line_detail)
         lines_shorten(thread, segment, core.blocks[segment].instructions - 1);
     else
@@ -189,6 +193,8 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
         requests_perform(thread);
         return enter_block(thread);
     case EXIT_SYSCALL: return take_syscall(thread, exit->target, exit->site);
+    case EXIT_LEASE: thread->pc = exit->target; return turns_next(thread, exit->site);
+    case EXIT_BUDGET: thread->pc = exit->target; turns_end_of_budget(thread);
     case EXIT_REFUSED: stop_refused(exit);
     case EXIT_ILLEGAL:
     case EXIT_UNMAPPED:
@@ -228,8 +234,14 @@ uint64_t thread_enter(struct native_thread *thread)
     return CACHE_START + enter_block(thread)->code;
 }
 
+struct block *thread_enter_block(struct native_thread *thread)
+{
+    return enter_block(thread);
+}
+
 void thread_start(struct native_thread *thread)
 {
+    turns_take(thread);
     lock_take(&cache.lock);
     thread->cache_pc = thread_enter(thread);
     lock_give(&cache.lock);

@@ -2,6 +2,7 @@
 #include "engines/native/lines.h"
 #include "engines/native/assemble.h"
 #include "engines/native/record.h"
+#include "engines/native/translation.h"
 
 #define SLOT_MASK ((LINE_SLOTS - 1) * (uint32_t)sizeof(struct line_slot))
 
@@ -82,4 +83,23 @@ void lines_shorten(struct native_thread *thread, uint32_t segment, unsigned exec
         return;
     uint32_t part = core_block(&core, whole->address, whole->module, executed, whole->lengths);
     add_count(key + part, 1);
+}
+
+void lines_count_path(struct native_thread *thread, uint64_t pc, unsigned count)
+{
+    while (count) {
+        struct instruction instruction = {.class = CLASS_ORDINARY};
+        uint8_t lengths[INSTRUCTIONS_MAX];
+        uint64_t start = pc;
+        unsigned ran = 0;
+        while (ran < count && ran < INSTRUCTIONS_MAX && instruction.class == CLASS_ORDINARY &&
+               instruction_decode((const uint8_t *)pc, INSTRUCTION_LENGTH_MAX, &instruction))
+            pc += lengths[ran++] = instruction.length;
+        if (!ran)
+            return;
+        struct code_module *module = code_map_find(&core.code, start).module;
+        add_count(thread->hot.current->key + core_block(&core, start, module, ran, lengths), 1);
+        count -= ran;
+        pc += instruction.class == CLASS_ORDINARY ? 0 : instruction.immediate;
+    }
 }

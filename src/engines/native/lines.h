@@ -30,4 +30,7 @@ void lines_flush(struct native_thread *thread);
 /* The segment that was counted ran only for its first `executed` instructions. */
 void lines_shorten(struct native_thread *thread, uint32_t segment, unsigned executed);
 
+/* `count` instructions from `pc` on ran, through direct branches. */
+void lines_count_path(struct native_thread *thread, uint64_t pc, unsigned count);
+
 #endif

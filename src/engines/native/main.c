@@ -16,6 +16,7 @@
  *     lines.c      counts per context and segment    exec.c       the next program
  *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
+ *     turns.c      budget, checkpoints
  *
  * Why no libc, no vector registers, no TLS: the program's vector registers, its fs and its heap
  * are then never touched, and leaving the cache costs sixteen stores. What the engine needs of
@@ -37,7 +38,7 @@
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
  *     instructions is noticed at its next entry only.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
- *   - no --budget, --checkpoint, --repeatable.
+ *   - no --repeatable.
  *
  * Where the time goes: a call and its return are about sixty instructions more, a third of them
  * to borrow and give back three registers and the flags; counting is an add to memory for a
@@ -56,6 +57,7 @@
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
+#include "engines/native/turns.h"
 
 void engine_main(uint64_t *stack) __attribute__((noreturn));
 
@@ -112,6 +114,10 @@ static void parse_option(const char *argument)
         take_run_folder(value);
     else if ((value = option_value(argument, "--max-contexts=")))
         options.max_contexts = parse_number(value);
+    else if ((value = option_value(argument, "--budget=")))
+        options.budget = parse_number(value);
+    else if ((value = option_value(argument, "--checkpoint=")))
+        options.checkpoint = parse_number(value);
     else if (!strcmp(argument, "--print-total"))
         options.print_total = true;
     else if (!strcmp(argument, "--detail=line"))
@@ -153,6 +159,7 @@ void engine_main(uint64_t *stack)
     exec_init(arguments);
     cache_init();
     record_init(program.arguments);
+    turns_init();
     maps_init();
     load_program(&program);
     syscalls_init(&program);

@@ -179,7 +179,7 @@ static void file_write(struct raw_sink *sink, const void *bytes, uint64_t size_b
     }
 }
 
-static void write_raw(int exit_status)
+static void write_raw(uint64_t ending, int exit_status)
 {
     char path[4096], final[4096];
     raw_path(path, sizeof path, ".new");
@@ -189,7 +189,7 @@ static void write_raw(int exit_status)
                              false};
     if (sys_failed(sink.file))
         return;
-    process.ending = RAW_EXIT;
+    process.ending = ending;
     process.exit_status = exit_status;
     raw_write(&core, &process, &sink.sink);
     sys(close, sink.file);
@@ -197,9 +197,16 @@ static void write_raw(int exit_status)
         sys(rename, path, final);
 }
 
-void record_finish(int exit_status)
+void record_write(uint64_t ending, int exit_status)
 {
     threads_settle_all();
+    if (options.run_folder)
+        write_raw(ending, exit_status);
+}
+
+void record_finish(int exit_status)
+{
+    record_write(RAW_EXIT, exit_status);
     if (options.print_total) {
         char number[32];
         uint64_t total = 0;
@@ -208,6 +215,4 @@ void record_finish(int exit_status)
         text_from_number(number, total);
         say("instructions: ", number, NULL);
     }
-    if (options.run_folder)
-        write_raw(exit_status);
 }

@@ -12,6 +12,7 @@ struct options {
     bool print_total;   /* instructions to stderr at the end */
     bool line_detail, keep_tail_calls, start_off, follow_children;
     uint32_t max_contexts;
+    uint64_t budget, checkpoint; /* instructions; 0: none */
 };
 
 extern struct core core;
@@ -35,5 +36,8 @@ void record_forked(struct native_thread *thread);
 
 /* The process ends, or becomes another program: writes its raw file. */
 void record_finish(int exit_status);
+
+/* Writes it for any reason there is (enum raw_ending). */
+void record_write(uint64_t ending, int exit_status);
 
 #endif

@@ -9,6 +9,7 @@
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/translate.h"
+#include "engines/native/turns.h"
 #include <asm/sigcontext.h>
 #include <asm/siginfo.h>
 #include <asm/signal.h>
@@ -197,6 +198,7 @@ static bool take_program_state(struct native_thread *thread, const struct sigcon
         if (mark->spilled >> i & 1)
             thread->registers[i] = thread->spill[i];
     thread->pc = block->pc + mark->pc_offset;
+    turns_take_back(thread, mark->ahead);
     if (!options.line_detail)
         thread->instructions -= mark->ahead;
     else if (mark->ahead)
@@ -513,6 +515,7 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     signals_set_mask(SIGNALS_ALL);
     if (thread->pending)
         send_again(thread);
+    turns_take(thread);
     lock_take(&cache.lock);
     record_settle(thread);
     core_signal_out(&core, thread->thread);

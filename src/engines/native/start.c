@@ -39,8 +39,6 @@ static const char *native_refuses(const struct record_options *options)
 {
     struct stat status;
 
-    if (options->budget || options->checkpoint)
-        return "it does not know --budget and --checkpoint yet";
     if (options->repeatable)
         return "it does not know --repeatable yet";
     if (!stat(options->program, &status) && status.st_mode & (S_ISUID | S_ISGID) && getuid())
@@ -73,6 +71,8 @@ _Noreturn static void native_execute(const struct record_options *options, const
         add(&arguments, "--start=off");
     if (!options->follow_children)
         add(&arguments, "--children=no");
+    add(&arguments, memory_format("--budget=%" PRIu64, options->budget));
+    add(&arguments, memory_format("--checkpoint=%" PRIu64, options->checkpoint));
     add(&arguments, memory_format("--max-contexts=%" PRIu64, options->max_contexts));
     add(&arguments, "--");
     add(&arguments, (char *)options->program);

@@ -46,7 +46,9 @@ struct native_thread {
     void (*exit_entry)(void);
     uint64_t instructions; /* executed since they were last settled into a context */
     uint64_t pending;      /* number of the signal that is held, 0: none */
-    uint64_t reserved[6];
+    int64_t lease;         /* turns.c: instructions it may still run before it must ask */
+    int64_t lease_given;
+    uint64_t reserved[4];
     uint64_t spill[16];    /* the program's register N while the cache borrows it */
     struct hot hot;        /* the core's view */
     /* fast.c */
@@ -113,6 +115,9 @@ uint64_t thread_dispatch(struct native_thread *thread);
 /* Brings the current context in line with thread->pc; the cache address to go on at. The cache's
  * lock is held. */
 uint64_t thread_enter(struct native_thread *thread);
+
+/* Likewise; the block. */
+struct block *thread_enter_block(struct native_thread *thread);
 
 /* Enters the cache at thread->pc. */
 _Noreturn void thread_start(struct native_thread *thread);

@@ -23,6 +23,7 @@
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
+#include "engines/native/turns.h"
 #include <asm/prctl.h>
 #include <errno.h>
 #include <linux/sched.h>
@@ -267,6 +268,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         if (sp)
             maker->registers[REGISTER_RSP] = sp;
         thread_set_gs(maker);
+        turns_forked(maker);
         signals_init_thread(maker);
     } else if (sys_failed(result)) {
         maker->forks--;
@@ -329,6 +331,7 @@ _Noreturn long threads_call_exit_group(struct native_thread *thread)
 {
     int status = thread->registers[REGISTER_RDI] & 0xff;
     if (!thread->is_vfork) {
+        turns_take(thread);
         lock_take(&cache.lock);
         record_finish(status);
     }

@@ -18,6 +18,7 @@
 #include "engines/native/record.h"
 #include "engines/native/requests.h"
 #include "engines/native/translation.h"
+#include "engines/native/turns.h"
 #include <sys/mman.h>
 
 #define CHECKED_MAX 24 /* instructions of a block that is compared at every entry */
@@ -78,6 +79,8 @@ static void decode_block(struct translation *t)
     if (end <= t->pc)
         t->end = END_UNMAPPED;
     unsigned most = t->checked ? CHECKED_MAX : INSTRUCTIONS_MAX;
+    if (t->part)
+        most = t->part < most ? t->part : most;
     while (t->end == END_CUT && t->count < most && branches < BRANCHES_MAX) {
         struct instruction *instruction = &t->instructions[t->count];
         uint64_t left = end - (t->pc + at);
@@ -88,6 +91,8 @@ static void decode_block(struct translation *t)
                 t->end = left < 15 ? END_UNMAPPED : END_ILLEGAL;
             break;
         }
+        if (t->part && is_branch(instruction))
+            break;
         t->offsets[t->count++] = at;
         at += instruction->length;
         if (is_branch(instruction))
@@ -97,6 +102,8 @@ static void decode_block(struct translation *t)
         if (ends_block(t, instruction, t->pc + at))
             t->end = END_BRANCH;
     }
+    if (t->part)
+        t->end = END_BUDGET;
     t->offsets[t->count] = at;
     t->source_size = at;
 }
@@ -424,18 +431,22 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
 {
     const struct instruction *last = &t->instructions[end - 1];
     unsigned counted = segment_instructions(t, first, end), place = end;
-    bool folds = !options.line_detail && folds_count(t, end - 1);
-    bool defers = !options.line_detail && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
+    bool whole = options.line_detail || turns_are_on(); /* counted before it runs */
+    bool folds = !whole && folds_count(t, end - 1);
+    bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
                   end < t->count;
     bool adds = !options.line_detail && !folds && !defers && t->uncounted + counted;
+    unsigned last_place = whole ? first + 1 : end;
     if (adds)
-        for (place = first; place < end && !flags_dead(t, place);)
+        for (place = first; place < last_place && !flags_dead(t, place);)
             place++;
-    bool dead = place < end;
+    bool dead = place < last_place;
     if (adds && !dead)
         place = first;
     t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = 0;
+    if (turns_are_on() && counted)
+        turns_emit(t, first, counted);
     if (options.line_detail && counted) {
         emit_line_counts(t, first, end);
         t->ahead = counted;
@@ -506,16 +517,16 @@ static void emit_block(struct translation *t)
     add_mark(t, MARK_PROGRAM, t->source_size, 0, 0);
     if (t->end == END_CUT)
         emit_jump_exit(t, t->count, next);
+    else if (t->end == END_BUDGET)
+        emit_stub(&t->code, new_exit(t, t->count, EXIT_BUDGET, next));
     else if (t->end == END_ILLEGAL || t->end == END_UNMAPPED)
         emit_stub(&t->code, new_exit(t, t->count,
                                      t->end == END_ILLEGAL ? EXIT_ILLEGAL : EXIT_UNMAPPED, t->pc));
 }
 
-struct block *translate_block(uint64_t pc)
+/* `part`: how many instructions at most, 0 for a whole block. */
+static struct block *translate(uint64_t pc, unsigned part)
 {
-    struct block *block = cache_find(pc);
-    if (block)
-        return block;
     if (!cache_has_room())
         fail("the code cache is full", NULL);
     struct translation *t = &translation;
@@ -523,13 +534,14 @@ struct block *translate_block(uint64_t pc)
     t->source = (const uint8_t *)pc;
     t->count = t->mark_count = t->segment_count = t->uncounted = 0;
     t->source_size = 0;
+    t->part = part;
     struct code_place place = code_map_find(&core.code, pc);
     t->function = place.function;
     t->plt = place.plt;
     t->checked = maps_may_change(pc);
     decode_block(t);
 
-    block = cache_add_block(pc);
+    struct block *block = cache_add_block(pc);
     t->block = block - cache.blocks;
     t->code = (struct emitter){cache_writable(cache.hot), CACHE_START + cache.hot};
     emit_block(t);
@@ -551,4 +563,15 @@ struct block *translate_block(uint64_t pc)
     cache.hot += (block->code_size + 15) & ~15u;
     cache_publish(block);
     return block;
+}
+
+struct block *translate_block(uint64_t pc)
+{
+    struct block *block = cache_find(pc);
+    return block ? block : translate(pc, 0);
+}
+
+struct block *translate_part(uint64_t pc, unsigned instructions)
+{
+    return translate(pc, instructions);
 }

@@ -10,4 +10,8 @@
  * nothing to execute the block holds only an exit that says so. */
 struct block *translate_block(uint64_t pc);
 
+/* A block of its own for the next `instructions`, or as many as come before a branch; it ends by
+ * EXIT_BUDGET. */
+struct block *translate_part(uint64_t pc, unsigned instructions);
+
 #endif

@@ -19,7 +19,7 @@ struct translation {
     const uint8_t *source;
     unsigned count;
     unsigned source_size;
-    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST } end;
+    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST, END_BUDGET } end;
     struct instruction instructions[INSTRUCTIONS_MAX];
     uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
     struct mark marks[MARKS_MAX];
@@ -29,6 +29,7 @@ struct translation {
     unsigned folded; /* instructions that the segment's last one has yet to count */
     uint32_t block; /* number */
     struct code_function *function;
+    unsigned part;  /* at most so many instructions and no branch, the last to run; 0: a block */
     bool plt;
     bool checked;   /* the source may change: compared at every entry */
     uint32_t segments[BRANCHES_MAX + 2];
