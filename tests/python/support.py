@@ -11,6 +11,7 @@ TRUEFLAME = os.path.join(BUILD, "trueflame")
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases.py")
 VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
+ENGINES = ("valgrind", "native")
 
 
 def interpreters():
@@ -29,10 +30,10 @@ def number(version):
     return int(version.split(".")[1])
 
 
-def record(interpreter, flame, *arguments, options=(), status=0):
+def record(interpreter, flame, *arguments, options=(), status=0, engine="valgrind"):
     environment = dict(os.environ, PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(
-        [TRUEFLAME, "record", "--engine=valgrind", "--detail=function", "--quiet", *options, "-o",
+        [TRUEFLAME, "record", f"--engine={engine}", "--detail=function", "--quiet", *options, "-o",
          str(flame), "--", interpreter, *map(str, arguments)],
         capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == status, done.stderr

@@ -14,8 +14,13 @@ PYTHONS = [pytest.param((version, path), id=f"{version}-system" if path and path
                         else version) for version, path in interpreters()]
 
 
+@pytest.fixture(scope="module", params=support.ENGINES)
+def engine(request):
+    return request.param
+
+
 @pytest.fixture(scope="module", params=PYTHONS)
-def python(request, tmp_path_factory):
+def python(request, engine, tmp_path_factory):
     """(version, interpreter, recording of all cases)"""
     version, path = request.param
     if not path:
@@ -23,7 +28,7 @@ def python(request, tmp_path_factory):
     if number(version) < 9:
         pytest.skip(f"Python {version} is older than those that are watched")
     flame = tmp_path_factory.mktemp(version) / "cases.flame"
-    support.record(path, flame, CASES)
+    support.record(path, flame, CASES, engine=engine)
     return version, path, flame
 
 

@@ -4,20 +4,20 @@ import pytest
 
 import support
 from support import number
-from test_frames import PYTHONS
+from test_frames import PYTHONS, engine
 
 LARGE = support.HERE + "/large.py"
 FEW = [python for python in PYTHONS if python.values[0][0] in ("3.10", "3.12")]
 
 
 @pytest.fixture(scope="module", params=FEW)
-def large(request, tmp_path_factory):
+def large(request, engine, tmp_path_factory):
     """(version, interpreter, recording, tree of its Python frames)"""
     version, path = request.param
     if not path:
         pytest.skip(f"Python {version} is not installed")
     flame = tmp_path_factory.mktemp(version) / "large.flame"
-    assert support.record(path, flame, LARGE).startswith("done")
+    assert support.record(path, flame, LARGE, engine=engine).startswith("done")
     return version, path, flame, support.export(flame, "--python=only")
 
 

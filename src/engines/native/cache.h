@@ -61,6 +61,9 @@ enum exit_kind {
     EXIT_LANDED,        /* to thread.target: a return was made, the context is right */
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
+    EXIT_PYTHON_ENTER,  /* python_watch.c; these three go on at `landing` */
+    EXIT_PYTHON_FRAME,
+    EXIT_PYTHON_LEAVE,
     EXIT_REQUEST,       /* requests.c; on to `target` */
     EXIT_CHANGED,       /* the source at `target` is not what was translated */
     EXIT_SYSCALL,
@@ -82,7 +85,8 @@ struct exit {
     uint8_t length;    /* bytes of the branch instruction */
     uint8_t linked;
     uint32_t landing;  /* calls: cache address where their returns go on */
-    uint16_t pops;     /* EXIT_RETURN: bytes the instruction drops besides the address */
+    uint16_t pops;     /* EXIT_RETURN: bytes the instruction drops besides the address;
+                        * EXIT_PYTHON_: instructions that ran and are not counted yet */
     uint32_t site;     /* calls: the core's number, 0 until it is asked for; system calls:
                         * the core's number of the segment they end */
     const char *refusal;

@@ -9,6 +9,7 @@
  */
 #include "engines/native/fast.h"
 #include "engines/native/lines.h"
+#include "engines/native/python_watch.h"
 #include "engines/native/record.h"
 #include "engines/native/requests.h"
 #include "engines/native/signals.h"
@@ -44,11 +45,14 @@ static struct block *enter_block(struct native_thread *thread)
     record_settle(thread);
     struct context *before = thread->hot.current;
     const struct stack_entry *top = thread->hot.top;
+    const struct stack *stack = thread->thread->stack;
     bool plain = !thread->hot.pending_site;
     core_mismatch(&core, thread->thread, thread->pc, stack_pointer(thread));
     block = translate_block(thread->pc); /* the core may have found a function to begin here */
     uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
-    if (plain && thread->hot.top == top) /* no frame was left: it will be so again */
+    /* No frame was left: it will be so again. But to go back to a Python frame is no call of it. */
+    plain = plain && thread->hot.top == top && thread->thread->stack == stack;
+    if (plain && !(thread->hot.current->function->flags & CODE_FUNCTION_PYTHON))
         *fast_call_slot(thread, before, number) =
             (struct child_slot){.key = before->key + number, .child = thread->hot.current};
     return block;
@@ -205,18 +209,23 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     fail("an exit that is none", NULL);
 }
 
-/* In the middle of the engine's own code, so this is no safe point. */
-static uint64_t take_count(struct native_thread *thread, const struct exit *exit)
+/* Exits in the middle of the engine's own code, which are no safe points. False: it is another. */
+static bool take_inner_exit(struct native_thread *thread, const struct exit *exit)
 {
-    lines_take_slot(thread, exit->site);
-    return exit->landing;
+    switch (exit->kind) {
+    case EXIT_COUNT: lines_take_slot(thread, exit->site); return true;
+    case EXIT_PYTHON_ENTER:
+    case EXIT_PYTHON_FRAME:
+    case EXIT_PYTHON_LEAVE: python_take_exit(thread, exit); return true;
+    default: return false;
+    }
 }
 
 uint64_t thread_dispatch(struct native_thread *thread)
 {
     lock_take(&cache.lock);
-    if (cache.exits[thread->exit_id].kind == EXIT_COUNT) {
-        uint64_t again = take_count(thread, &cache.exits[thread->exit_id]);
+    if (take_inner_exit(thread, &cache.exits[thread->exit_id])) {
+        uint64_t again = cache.exits[thread->exit_id].landing;
         lock_give(&cache.lock);
         return again;
     }

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
+#include "engines/native/gate.h"
 #include "engines/native/maps.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -60,11 +61,7 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
 
 bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
 {
-    struct mapping mapping;
-    if (!maps_find(address, &mapping) || size_bytes > mapping.end - address)
-        return false;
-    __builtin_memcpy(buffer, (const void *)address, size_bytes);
-    return true;
+    return gate_copy(buffer, (const void *)address, size_bytes);
 }
 
 void platform_function_found(uint64_t start, uint64_t end)

@@ -69,6 +69,8 @@ _Noreturn static void native_execute(const struct record_options *options, const
         add(&arguments, "--tail-calls=keep");
     if (options->start_off)
         add(&arguments, "--start=off");
+    if (options->python == WATCH_AUTO)
+        add(&arguments, "--python=yes");
     if (!options->follow_children)
         add(&arguments, "--children=no");
     add(&arguments, memory_format("--budget=%" PRIu64, options->budget));

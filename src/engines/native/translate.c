@@ -15,6 +15,7 @@
 #include "engines/native/assemble.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
+#include "engines/native/python_watch.h"
 #include "engines/native/record.h"
 #include "engines/native/requests.h"
 #include "engines/native/translation.h"
@@ -445,6 +446,8 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
         place = first;
     t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = 0;
+    if (t->python)
+        python_emit_look(t, first);
     if (turns_are_on() && counted)
         turns_emit(t, first, counted);
     if (options.line_detail && counted) {
@@ -459,6 +462,8 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             t->ahead += t->uncounted;
             t->uncounted = 0;
         }
+        if (t->python && t->instructions[i].class == CLASS_RETURN)
+            python_emit_leave(t, i);
         add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
         emit_instruction(t, i);
         t->ahead--;
@@ -538,6 +543,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     struct code_place place = code_map_find(&core.code, pc);
     t->function = place.function;
     t->plt = place.plt;
+    t->python = python_watched(&place);
     t->checked = maps_may_change(pc);
     decode_block(t);
 

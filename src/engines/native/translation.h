@@ -30,6 +30,7 @@ struct translation {
     uint32_t block; /* number */
     struct code_function *function;
     unsigned part;  /* at most so many instructions and no branch, the last to run; 0: a block */
+    struct python_module *python; /* watched; NULL: this is not its evaluator */
     bool plt;
     bool checked;   /* the source may change: compared at every entry */
     uint32_t segments[BRANCHES_MAX + 2];
