@@ -12,7 +12,8 @@
  *      |----------------| <- sp of {return into f}
  *      |  g's frame     | <- sp now
  *
- * Order of explanation, first that fits:
+ * Order of explanation, first that fits (a return to where the newest entry says, a little below
+ * its sp, is one before all others):
  *   1. an entry that was left has this target and this sp: a return, over one or many frames
  *   2. a suspended stack's newest entry has: the program came back to that stack
  *   3. sp lies on another stack that is known: went there some other way (longjmp between stacks)
@@ -396,8 +397,23 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
     return true;
 }
 
+/* Does the return go where the newest entry says, but end below its caller's frame? So it does
+ * when what was called has moved its return address down, to put arguments above it or to align
+ * the stack, and leaves them there: adapters between an interpreter and compiled code. */
+static bool returns_below(const struct thread *thread, uint64_t target, uint64_t sp)
+{
+    const struct stack_entry *entry = &thread->hot->top[-1];
+
+    return entry > thread->stack->base && entry->return_address == target &&
+           sp < entry->stack_pointer && entry->stack_pointer - sp <= STACK_FIRST_REACH;
+}
+
 void core_return(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
+    if (returns_below(thread, target, sp)) {
+        pop_to(core, thread, thread->hot->top - 1);
+        return;
+    }
     if (resync(core, thread, target, sp))
         return;
     const struct context *current = thread->hot->current;
@@ -407,7 +423,9 @@ void core_return(struct core *core, struct thread *thread, uint64_t target, uint
     bool bottom = !current->parent || current->parent->function->flags & CODE_FUNCTION_MARKER;
     if (bottom)
         return;
-    if (place.function == current->code || place.plt || code_map_is_entry(&core->code, target))
+    bool stays = place.function ? place.function == current->code
+                                : (current->code->flags & CODE_FUNCTION_ANONYMOUS) != 0;
+    if (stays || place.plt || code_map_is_entry(&core->code, target))
         core->repairs[REPAIR_RETURN_AS_JUMP]++;
     else
         core->repairs[REPAIR_UNMATCHED_RETURN]++;

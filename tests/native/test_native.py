@@ -39,7 +39,7 @@ def compiled(folder):
     def compile_program(name, *flags):
         program = folder / f"{name}{'-'.join(flags)}"
         if not program.exists():
-            subprocess.run(["gcc", "-O1", "-std=gnu11", "-pthread", *flags, "-o", program,
+            subprocess.run(["gcc", "-O1", "-std=gnu11", "-w", "-pthread", *flags, "-o", program,
                             HERE / "programs" / f"{name}.c"], check=True)
         return program
     return compile_program
@@ -68,7 +68,8 @@ def same_as_alone(folder, command, *options):
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
-@pytest.mark.parametrize("name", (pytest.param("signals", marks=pytest.mark.slow), "threads", "changing_code"))
+@pytest.mark.parametrize("name", (pytest.param("signals", marks=pytest.mark.slow), "threads", "changing_code",
+                                  "own_view", "nested"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0

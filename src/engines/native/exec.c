@@ -106,7 +106,7 @@ long exec_call_execve(struct native_thread *thread)
     long state = load_check(program);
     if (state < 0)
         return state;
-    if (state == LOAD_FOREIGN || !options.follow_children) {
+    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced) {
         lock_take(&cache.lock);
         if (!thread->is_vfork)
             record_finish(0);
@@ -137,7 +137,7 @@ long exec_call_execveat(struct native_thread *thread)
     long state = load_check(full);
     if (state < 0)
         return state;
-    if (state == LOAD_FOREIGN || !options.follow_children || (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW))
+    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced || (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW))
         return syscalls_pass_on(thread);
     return run_engine(thread, full, r[REGISTER_RDX], r[REGISTER_R10]);
 }

@@ -18,6 +18,7 @@
 #include "engines/native/text.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/prctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -31,6 +32,7 @@ struct image {
     Elf64_Ehdr header;
     Elf64_Phdr segments[HEADERS_MAX];
     uint64_t bias;
+    uint64_t low;       /* its first address, before `bias` */
     uint64_t break_end; /* one past the last byte, page-rounded */
     char interpreter[4096]; /* "" if there is none */
     bool executable_stack;
@@ -183,6 +185,7 @@ static void place_image(struct image *image, bool is_loader)
     if (high <= low)
         refuse_program(image->path, " has nothing to load", NULL);
     image->bias = 0;
+    image->low = low;
     if (image->header.e_type == ET_DYN) {
         /* The program below its libraries, as the kernel has it: the dynamic loader sorts. */
         uint64_t place = is_loader ? load_low_place(high - low + alignment) : PIE_START;
@@ -296,6 +299,20 @@ static uint64_t auxiliary_value(const Elf64_auxv_t *row, const struct image *ima
     }
 }
 
+/* /proc/self/cmdline, environ, auxv and stat, for whoever looks; a kernel that refuses shows the
+ * engine's. */
+static void tell_kernel(const struct program *program, const struct image *image,
+                        struct prctl_mm_map map)
+{
+    map.start_code = map.start_data = image->bias + image->low;
+    map.end_code = map.end_data = image->break_end - 1;
+    map.start_brk = program->break_start; /* syscalls.c makes the heap; this gives it its name */
+    map.brk = map.start_brk + PAGE;
+    map.start_stack = program->stack_pointer;
+    map.exe_fd = -1;
+    sys(prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map);
+}
+
 static void put_stack(struct program *program, const struct image *image, const struct image *loader,
                       uint64_t top)
 {
@@ -314,7 +331,8 @@ static void put_stack(struct program *program, const struct image *image, const 
     memset((void *)(top - 8), 0, 8);
     at = put_list(at, program->environment, places + arguments + 1);
     at = put_list(at, program->arguments, places);
-    uint64_t argument_start = at;
+    struct prctl_mm_map map = {.arg_start = at, .env_end = path};
+    map.arg_end = map.env_start = variables ? places[arguments + 1] : path;
     at &= -16ul;
     uint64_t platform = at = put_string(at, "x86_64");
     uint64_t random_place = at -= 16;
@@ -336,7 +354,9 @@ static void put_stack(struct program *program, const struct image *image, const 
     *out++ = arguments;
     memcpy(out, places, (arguments + 1 + variables + 1) * 8);
     memcpy(out + arguments + 1 + variables + 1, kept, rows * sizeof *kept);
-    (void)argument_start;
+    map.auxv = (void *)(out + arguments + 1 + variables + 1);
+    map.auxv_size = rows * sizeof *kept;
+    tell_kernel(program, image, map);
 }
 
 /* ---- scripts ---- */
@@ -460,6 +480,16 @@ static uint64_t kernel_stack_top(void)
     return ((uint64_t)path + strlen(path) + 1 + 8 + PAGE - 1) & -PAGE;
 }
 
+/* The name of the process, as exec sets it: the file's. */
+static void name_process(const char *path)
+{
+    const char *name = path;
+    for (const char *at = path; *at; at++)
+        if (*at == '/')
+            name = at + 1;
+    sys(prctl, PR_SET_NAME, name);
+}
+
 /* What /proc/self/exe would say. */
 static void note_program(long file)
 {
@@ -472,6 +502,18 @@ static void note_program(long file)
         proc_set_program(path);
 }
 
+/* For functions made on the stack: those nested in others, of GNU C. */
+static void make_stack_executable(uint64_t sp)
+{
+    const int protection = PROT_READ | PROT_WRITE | PROT_EXEC;
+    struct mapping stack;
+    sys(mprotect, sp & -PAGE, PAGE, protection | PROT_GROWSDOWN);
+    if (!maps_find(sp, &stack))
+        return;
+    sys(mprotect, sp & -PAGE, stack.end - (sp & -PAGE), protection);
+    maps_protect(stack.start, stack.end, protection);
+}
+
 void load_program(struct program *program)
 {
     static struct image image, loader;
@@ -479,6 +521,7 @@ void load_program(struct program *program)
     program->environment = keep_list(program->environment);
     program->path = memcpy(arena_allocate(strlen(program->path) + 1), program->path,
                            strlen(program->path) + 1);
+    name_process(program->path);
     open_program(program, &image);
     read_headers(&image);
     if (changes_user(image.file) && sys(getuid))
@@ -497,5 +540,5 @@ void load_program(struct program *program)
     vdso = move_vdso();
     put_stack(program, &image, dynamic ? &loader : NULL, kernel_stack_top());
     if (image.executable_stack)
-        refuse_program(program->path, " wants an executable stack", NULL);
+        make_stack_executable(program->stack_pointer);
 }

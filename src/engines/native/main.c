@@ -30,8 +30,9 @@
  * and is taken on slow paths only.
  *
  * What is not right yet:
- *   - /proc/self/maps, cmdline and the size of the address space show the engine; rseq is not
- *     there (ENOSYS); ptrace of the program shows copied code.
+ *   - the size of the address space shows the engine, and /proc/self/maps is a copy; rseq is not
+ *     there (ENOSYS); ptrace of the program shows copied code, so that children which ask to be
+ *     traced leave the recording with their next exec.
  *   - threads that still run when another ends the process are counted up to a moment, not to an
  *     instruction. A request to start or stop reaches other threads with their next call.
  *   - the cache does not make room: 80 MB of copied code, some million instructions, is the end.

@@ -2,7 +2,8 @@
  * proc.c: see proc.h.
  *
  * /proc/self/exe, also by pid and through task: its link is the program's path, and opening it
- * opens the program.
+ * opens the program. What else the kernel says of a process (cmdline, environ, auxv) it is told
+ * when the program is loaded (load.c).
  */
 #include "engines/native/proc.h"
 #include "engines/native/gate.h"
@@ -37,17 +38,34 @@ static const char *after_number(const char *text, uint64_t number)
     return after(text, digits);
 }
 
-bool proc_is_exe(const char *path)
+/* What `path` names below the process's own folder of /proc, or its thread's; NULL: elsewhere. */
+static const char *own_file(const char *path)
 {
     const char *rest = after(path, "/proc/");
-    if (!rest)
-        return false;
     const char *next = after(rest, "self/");
     if (!next)
         next = after(rest, "thread-self/");
-    if (!next)
+    if (!next && rest)
         next = after(after_number(rest, sys(getpid)), "/");
-    return next && !strcmp(next, "exe");
+    const char *task = after(next, "task/");
+    if (task) {
+        while (*task >= '0' && *task <= '9')
+            task++;
+        next = after(task, "/");
+    }
+    return next;
+}
+
+bool proc_is_exe(const char *path)
+{
+    const char *file = own_file(path);
+    return file && !strcmp(file, "exe");
+}
+
+static bool is_maps(const char *path)
+{
+    const char *file = own_file(path);
+    return file && (!strcmp(file, "maps") || !strcmp(file, "smaps"));
 }
 
 /* A path of the program's, copied; false if it is too long or not there. */
@@ -94,7 +112,8 @@ long proc_call_readlinkat(struct native_thread *thread)
     return syscalls_pass_on(thread);
 }
 
-static long open_program(struct native_thread *thread, unsigned path_register)
+/* The call, with the program's path in place of /proc/self/exe. */
+static long call_on_program(struct native_thread *thread, unsigned path_register)
 {
     uint64_t kept = thread->registers[path_register];
     if (!names_exe(kept))
@@ -105,12 +124,30 @@ static long open_program(struct native_thread *thread, unsigned path_register)
     return result;
 }
 
+static long open_file(struct native_thread *thread, unsigned path_register, unsigned flags_register)
+{
+    char path[64];
+    if (take_path(thread->registers[path_register], path, sizeof path) && is_maps(path))
+        return proc_open_maps(path, thread->registers[flags_register]);
+    return call_on_program(thread, path_register);
+}
+
 long proc_call_open(struct native_thread *thread)
 {
-    return open_program(thread, REGISTER_RDI);
+    return open_file(thread, REGISTER_RDI, REGISTER_RSI);
 }
 
 long proc_call_openat(struct native_thread *thread)
 {
-    return open_program(thread, REGISTER_RSI);
+    return open_file(thread, REGISTER_RSI, REGISTER_RDX);
+}
+
+long proc_call_path(struct native_thread *thread)
+{
+    return call_on_program(thread, REGISTER_RDI);
+}
+
+long proc_call_path_at(struct native_thread *thread)
+{
+    return call_on_program(thread, REGISTER_RSI);
 }

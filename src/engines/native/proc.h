@@ -17,5 +17,10 @@ long proc_call_readlink(struct native_thread *thread);
 long proc_call_readlinkat(struct native_thread *thread);
 long proc_call_open(struct native_thread *thread);
 long proc_call_openat(struct native_thread *thread);
+long proc_call_path(struct native_thread *thread);    /* the path is the first argument */
+long proc_call_path_at(struct native_thread *thread); /* it is the second */
+
+/* proc_maps.c: a descriptor for maps or smaps at `path`, less what is the engine's; or -errno. */
+long proc_open_maps(const char *path, uint64_t flags);
 
 #endif

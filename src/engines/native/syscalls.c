@@ -80,11 +80,35 @@ static long map_low(struct native_thread *thread)
                r[REGISTER_R8], r[REGISTER_R9]);
 }
 
+/* Sanitizers make huge ranges inaccessible that nobody should use, and the engine lies in one: it
+ * is done around the engine. */
+static long reserve_around_engine(uint64_t start, uint64_t end, uint64_t flags)
+{
+    const uint64_t holes[][2] = {{CACHE_START, CACHE_START + CACHE_SIZE}, {ENGINE_START, ARENA_END}};
+    uint64_t at = start;
+    for (unsigned i = 0; i <= 2; i++) {
+        uint64_t next = i < 2 ? holes[i][0] : end;
+        next = next < end ? next : end;
+        if (at < next) {
+            long got = sys(mmap, at, next - at, PROT_NONE, flags, -1, 0);
+            if ((uint64_t)got != at)
+                return got;
+            maps_add((struct mapping){.start = at, .end = next});
+        }
+        if (i < 2 && holes[i][1] > at)
+            at = holes[i][1];
+    }
+    return start;
+}
+
 static long call_mmap(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
     uint64_t size = page_up(r[REGISTER_RSI]), flags = r[REGISTER_R10];
     bool fixed = flags & (MAP_FIXED | MAP_FIXED_NOREPLACE);
+    if ((flags & MAP_FIXED) && (flags & MAP_ANONYMOUS) && !r[REGISTER_RDX] &&
+        engine_owns(r[REGISTER_RDI], r[REGISTER_RDI] + size))
+        return reserve_around_engine(r[REGISTER_RDI], r[REGISTER_RDI] + size, flags);
     if (fixed && engine_owns(r[REGISTER_RDI], r[REGISTER_RDI] + size))
         return -ENOMEM;
     if ((flags & MAP_FIXED) && had_code(r[REGISTER_RDI], r[REGISTER_RDI] + size))
@@ -138,6 +162,9 @@ static long call_mprotect(struct native_thread *thread)
     long result = syscalls_pass_on(thread);
     if (sys_failed(result))
         return result;
+    struct mapping stack;
+    if ((protection & PROT_GROWSDOWN) && maps_find(start, &stack))
+        start = stack.start;
     maps_protect(start, end, protection & (PROT_READ | PROT_WRITE | PROT_EXEC));
     if (code) {
         lock_take(&cache.lock);
@@ -211,7 +238,11 @@ done:
 static long call_arch_prctl(struct native_thread *thread)
 {
     switch (thread->registers[REGISTER_RDI]) {
-    case ARCH_SET_GS: return thread->registers[REGISTER_RSI] ? -EPERM : 0;
+    case ARCH_SET_GS:
+        if (thread->registers[REGISTER_RSI])
+            fail("the program uses the gs register, which the native engine needs for itself; "
+                 "use --engine=valgrind", NULL);
+        return 0;
     case ARCH_GET_GS:
         return gate_copy((void *)thread->registers[REGISTER_RSI], &(uint64_t){0}, 8) ? 0 : -EFAULT;
     case 0x5001 ... 0x5005: return -EOPNOTSUPP; /* shadow stacks */
@@ -246,6 +277,16 @@ static long call_tgkill(struct native_thread *thread)
     return pass_on_signal(thread, thread->registers[REGISTER_RDX]);
 }
 
+/* Whoever traces a child wants to see it as it is: the next program it executes runs outside the
+ * recording. */
+static long call_ptrace(struct native_thread *thread)
+{
+    long result = syscalls_pass_on(thread);
+    if (!thread->registers[REGISTER_RDI] && !result) /* PTRACE_TRACEME */
+        thread->is_traced = true;
+    return result;
+}
+
 static long call_none(struct native_thread *thread)
 {
     (void)thread;
@@ -275,7 +316,14 @@ static const syscall_function table[512] = {
     [__NR_readlinkat] = proc_call_readlinkat,
     [__NR_open] = proc_call_open,
     [__NR_openat] = proc_call_openat,
+    [__NR_stat] = proc_call_path,
+    [__NR_access] = proc_call_path,
+    [__NR_newfstatat] = proc_call_path_at,
+    [__NR_statx] = proc_call_path_at,
+    [__NR_faccessat] = proc_call_path_at,
+    [__NR_faccessat2] = proc_call_path_at,
     [__NR_arch_prctl] = call_arch_prctl,
+    [__NR_ptrace] = call_ptrace,
     [__NR_rseq] = call_none,
     [__NR_rt_sigaction] = signals_call_action,
     [__NR_rt_sigreturn] = call_sigreturn,

@@ -70,6 +70,7 @@ struct native_thread {
     struct stack *lent_stack;          /* and what that was like */
     struct stack_entry *lent_entries;
     size_t lent_count;
+    bool is_traced;          /* it asked its parent to trace it */
     uint64_t forks;          /* how many children it made by fork */
 
     /* signals.c */

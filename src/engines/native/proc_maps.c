@@ -1,0 +1,96 @@
+/*
+ * proc_maps.c: /proc/self/maps and smaps as they would be without the engine.
+ *
+ * The program gets a file in memory with the kernel's lines, as of the moment it was opened, less
+ * those for the engine's own memory.
+ */
+#include "engines/native/arena.h"
+#include "engines/native/proc.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#define LINE_MAX 8192
+
+struct filter {
+    long from, to;
+    char line[LINE_MAX];
+    size_t size;
+    bool drops; /* the lines of a mapping of ours */
+    bool failed;
+};
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static const char *take_hex(const char *at, const char *end, uint64_t *value)
+{
+    for (*value = 0; at < end && digit(*at) >= 0; at++)
+        *value = *value * 16 + digit(*at);
+    return at;
+}
+
+/* START-END ...: a mapping; smaps has further lines for each, which begin otherwise. */
+static bool is_heading(const struct filter *filter, uint64_t *start, uint64_t *end)
+{
+    const char *last = filter->line + filter->size;
+    const char *at = take_hex(filter->line, last, start);
+    if (at == filter->line || at == last || *at != '-')
+        return false;
+    const char *second = at + 1;
+    at = take_hex(second, last, end);
+    return at != second && at < last && *at == ' ';
+}
+
+static void end_line(struct filter *filter)
+{
+    uint64_t start, end;
+    if (is_heading(filter, &start, &end))
+        filter->drops = engine_owns(start, end);
+    if (!filter->drops &&
+        sys(write, filter->to, filter->line, filter->size) != (long)filter->size)
+        filter->failed = true;
+    filter->size = 0;
+}
+
+static void copy_lines(struct filter *filter)
+{
+    char buffer[4096];
+    for (long got; (got = sys(read, filter->from, buffer, sizeof buffer)) > 0;)
+        for (long i = 0; i < got; i++) {
+            filter->line[filter->size++] = buffer[i];
+            if (buffer[i] == '\n' || filter->size == LINE_MAX)
+                end_line(filter);
+        }
+    if (filter->size)
+        end_line(filter);
+}
+
+long proc_open_maps(const char *path, uint64_t flags)
+{
+    struct filter filter = {.from = sys(open, path, O_RDONLY | O_CLOEXEC)};
+    if (sys_failed(filter.from))
+        return filter.from;
+    filter.to = sys(memfd_create, "maps", MFD_CLOEXEC);
+    if (sys_failed(filter.to)) {
+        sys(close, filter.from);
+        return filter.to;
+    }
+    copy_lines(&filter);
+    sys(lseek, filter.to, 0, 0);
+    sys(close, filter.from);
+    if (filter.failed) {
+        sys(close, filter.to);
+        return -ENOMEM;
+    }
+    /* The lowest free descriptor, as the kernel would have chosen it. */
+    long result = sys(fcntl, filter.to, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
+    sys(close, filter.to);
+    return result;
+}
