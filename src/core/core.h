@@ -202,8 +202,9 @@ void core_mismatch(struct core *core, struct thread *thread, uint64_t address, u
 /* A handler for signal `number` is about to run; on another stack if `alternate`. */
 void core_signal_in(struct core *core, struct thread *thread, unsigned number, uint64_t sp,
                     bool alternate);
-/* The handler has returned. */
-void core_signal_out(struct core *core, struct thread *thread);
+/* The handler has returned, and the program goes on at `pc` with stack pointer `sp`, which are the
+ * interrupted ones unless the handler changed them. sp 0: calls leave nothing on this stack. */
+void core_signal_out(struct core *core, struct thread *thread, uint64_t pc, uint64_t sp);
 
 /* What may lie on a stack beyond one entry for each level of the tree: calls that are pending in
  * PLTs, in handlers that interrupted each other. */

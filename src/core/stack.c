@@ -16,11 +16,13 @@
  * its sp, is one before all others):
  *   1. an entry that was left has this target and this sp: a return, over one or many frames
  *   2. a suspended stack's newest entry has: the program came back to that stack
- *   3. sp lies on another stack that is known: went there some other way (longjmp between stacks)
- *   4. sp lies on no stack that is known, or control starts a function where no frame's end is:
+ *   3. an entry below others that were not left has: calls were made on a stack within this one;
+ *      or it has but for sp, and the stack's other words lie around sp: the program has moved it
+ *   4. sp lies on another stack that is known: went there some other way (longjmp between stacks)
+ *   5. sp lies on no stack that is known, or control starts a function where no frame's end is:
  *      a new stack
- *   5. entries were left: an unwind
- *   6. nothing happened to the stack: a jump
+ *   6. entries were left: an unwind
+ *   7. nothing happened to the stack: a jump
  */
 #include "core/core.h"
 #include "core/platform.h"
@@ -274,8 +276,9 @@ static void switch_to(struct core *core, struct thread *thread, struct stack *st
 }
 
 /* The stack that sp lies on: of those in the same mapping, the one whose bottom is nearest above.
- * NULL if there is none. */
-static struct stack *owner_of(struct core *core, uint64_t sp)
+ * NULL if there is none, and where another thread runs on it: then it only seems so, because the
+ * true one is new. */
+static struct stack *owner_of(struct core *core, const struct thread *thread, uint64_t sp)
 {
     struct stack *owner = NULL;
     uint64_t start, end;
@@ -287,7 +290,7 @@ static struct stack *owner_of(struct core *core, uint64_t sp)
             stack->base->stack_pointer >= sp &&
             (!owner || stack->base->stack_pointer < owner->base->stack_pointer))
             owner = stack;
-    return owner;
+    return owner && (owner->suspended || owner == thread->stack) ? owner : NULL;
 }
 
 static void start_new_stack(struct core *core, struct thread *thread, uint64_t sp)
@@ -299,6 +302,101 @@ static void start_new_stack(struct core *core, struct thread *thread, uint64_t s
     switch_to(core, thread, stack_new(core, root, sp + 64));
     core->repairs[REPAIR_STACK_SWITCH]--;
     core->repairs[REPAIR_NEW_STACK]++;
+}
+
+/* ---- stacks within stacks, and stacks that move ---- */
+
+/* A program may set its stack pointer to another stack and call there, as Go does for its
+ * scheduler: those calls lie on top of the entries of the stack it left, and the way back is to
+ * an entry below them. So many of the newest are looked at. */
+#define LOOK_BELOW 256
+
+/* The newest entry that says exactly this; NULL if none does. */
+static struct stack_entry *find_below(const struct thread *thread, uint64_t target, uint64_t sp)
+{
+    struct stack_entry *entry = thread->hot->top;
+
+    for (unsigned seen = 0; --entry > thread->stack->base && seen < LOOK_BELOW; seen++)
+        if (entry->return_address == target && entry->stack_pointer == sp)
+            return entry;
+    return NULL;
+}
+
+static bool reads_as(uint64_t address, uint64_t expected)
+{
+    uint64_t word;
+
+    return platform_read(address, &word, sizeof word) && word == expected;
+}
+
+/* Do the calls up to `newest` lie, in the same words, `distance` further? The return address of
+ * the newest was taken already; where there is no other, the word above it must be the same and
+ * point to code. */
+static bool is_copied(struct core *core, const struct stack *stack,
+                      const struct stack_entry *newest, uint64_t distance)
+{
+    enum { ENOUGH = 64 };
+    unsigned seen = 0;
+
+    for (const struct stack_entry *entry = newest - 1; entry > stack->base && seen < ENOUGH;
+         entry--, seen++)
+        if (!reads_as(entry->stack_pointer + distance - 8, entry->return_address))
+            return false;
+    uint64_t word;
+    return seen || (platform_read(newest->stack_pointer, &word, sizeof word) &&
+                    reads_as(newest->stack_pointer + distance, word) &&
+                    code_map_find(&core->code, word).module);
+}
+
+/* The entry of `stack`, which ends at `top`, that says this but for the stack pointer, because all
+ * of the stack up to it was copied to another place; NULL if none. */
+static struct stack_entry *find_copied(struct core *core, const struct stack *stack,
+                                       struct stack_entry *top, uint64_t target, uint64_t sp)
+{
+    struct stack_entry *entry = top;
+
+    for (unsigned seen = 0; --entry > stack->base && seen < LOOK_BELOW; seen++)
+        if (entry->return_address == target &&
+            is_copied(core, stack, entry, sp - entry->stack_pointer))
+            return entry;
+    return NULL;
+}
+
+static void move_stack(struct stack *stack, const struct stack_entry *newest, uint64_t sp)
+{
+    uint64_t distance = sp - newest->stack_pointer;
+
+    for (struct stack_entry *entry = stack->base; entry <= newest; entry++)
+        entry->stack_pointer += distance;
+    note_mapping(stack, sp);
+}
+
+/* Go copies the stack of a goroutine that has become too small, and goes on in the copy, where the
+ * last call would have returned to. Such a stack gets its new place and is the running one; the
+ * result is its entry to return to, NULL where nothing moved. */
+static struct stack_entry *follow_moved(struct core *core, struct thread *thread, uint64_t target,
+                                        uint64_t sp)
+{
+    struct stack_entry *entry = find_copied(core, thread->stack, thread->hot->top, target, sp);
+
+    if (entry) {
+        move_stack(thread->stack, entry, sp);
+        return entry;
+    }
+    for (struct stack *stack = core->stacks; stack; stack = stack->next) {
+        if (!stack->suspended || stack->for_signal)
+            continue;
+        entry = find_copied(core, stack, stack->saved.top, target, sp);
+        if (!entry)
+            continue;
+        ptrdiff_t place = entry - stack->base;
+        suspended_remove(core, stack);
+        move_stack(stack, entry, sp);
+        switch_to(core, thread, stack);       /* may give the entries more room, elsewhere */
+        core->repairs[REPAIR_STACK_SWITCH]--; /* counted by the caller */
+        return stack->base + place;
+    }
+    return NULL;
 }
 
 /* ---- events ---- */
@@ -344,10 +442,11 @@ static bool starts_on_fresh_stack(struct core *core, const struct thread *thread
         return false;
     if (left < hot->top)
         return sp > left->stack_pointer + 16;
-    return hot->top[-1].stack_pointer - sp > STACK_FIRST_REACH && hot->top - 1 > thread->stack->base;
+    return hot->top[-1].stack_pointer - sp > STACK_FIRST_REACH &&
+           hot->top - 1 > thread->stack->base;
 }
 
-/* Explanations 1 to 6 of the head comment. True if entries or stacks changed. */
+/* Explanations 1 to 7 of the head comment. True if entries or stacks changed. */
 static bool resync(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
     struct hot *hot = thread->hot;
@@ -372,8 +471,16 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
         pop_to(core, thread, hot->top - 1);
         return true;
     }
-    other = owner_of(core, sp);
-    if (!other && owner_of(core, thread->stack->base->stack_pointer - 8) == thread->stack &&
+    struct stack_entry *below = find_below(thread, target, sp);
+    if (!below)
+        below = follow_moved(core, thread, target, sp);
+    if (below) {
+        core->repairs[REPAIR_STACK_SWITCH]++;
+        pop_to(core, thread, below);
+        return true;
+    }
+    other = owner_of(core, thread, sp);
+    if (!other && owner_of(core, thread, thread->stack->base->stack_pointer - 8) == thread->stack &&
         sp >= thread->stack->base->stack_pointer) {
         uint64_t start, end;
         if (platform_find_mapping(sp, &start, &end) && end == thread->stack->mapping_end) {
@@ -540,8 +647,8 @@ struct context *core_callee(struct core *core, struct thread *thread, uint32_t s
 struct context *core_marker(struct core *core, struct thread *thread, uint32_t site,
                             const char *name)
 {
-    struct context *child = tree_child_of(&core->tree, thread->hot->current, site,
-                                          code_map_marker(&core->code, name));
+    struct context *child =
+        tree_child_of(&core->tree, thread->hot->current, site, code_map_marker(&core->code, name));
 
     child->calls++;
     return child;
@@ -573,7 +680,8 @@ void core_signal_in(struct core *core, struct thread *thread, unsigned number, u
     hot->current = signal;
 }
 
-void core_signal_out(struct core *core, struct thread *thread)
+/* Takes the handler off; what it interrupted is current again. */
+static void end_handler(struct core *core, struct thread *thread)
 {
     struct hot *hot = thread->hot;
     struct stack *stack = thread->stack;
@@ -590,6 +698,31 @@ void core_signal_out(struct core *core, struct thread *thread)
     stack_release(core, stack);
     suspended_remove(core, interrupted);
     load_stack(core, thread, interrupted);
+}
+
+/* A handler can make the program call a function, as Go does to take the processor from a
+ * goroutine: it puts a return address on the stack and goes on at the function. */
+static void call_by_handler(struct core *core, struct thread *thread, uint64_t pc, uint64_t sp)
+{
+    const struct stack_entry *newest = thread->hot->top - 1;
+    uint64_t back;
+
+    if (!code_map_is_entry(&core->code, pc) || !platform_read(sp, &back, sizeof back))
+        return;
+    struct code_function *function = code_map_find(&core->code, back).function;
+    bool was_called = newest->return_address == back && newest->stack_pointer == sp + 8;
+    if (!function || function != thread->hot->current->code || was_called)
+        return;
+    core_push(core, thread, back, sp + 8);
+    enter(thread,
+          tree_child_of(&core->tree, thread->hot->current, 0, code_map_called(&core->code, pc)));
+}
+
+void core_signal_out(struct core *core, struct thread *thread, uint64_t pc, uint64_t sp)
+{
+    end_handler(core, thread);
+    if (sp)
+        call_by_handler(core, thread, pc, sp);
 }
 
 /* ---- threads ---- */

@@ -211,7 +211,7 @@ static void do_signal(struct machine *machine, unsigned number, uint64_t handler
 
 static void do_signal_return(struct machine *machine)
 {
-    core_signal_out(&machine->core, running(machine));
+    core_signal_out(&machine->core, running(machine), 0, 0);
     machine->now = machine->interrupted[--machine->interrupted_count];
     struct hot *hot = running(machine)->hot;
     if (code_map_find(&machine->core.code, machine->now.pc).function != hot->current->code)

@@ -431,7 +431,7 @@ void emit_return(struct translation *t, unsigned index)
  * which rdx points to, still has the address. */
 static uint64_t plain_landing;
 
-static uint64_t landing_of_old(void)
+uint64_t fast_plain_landing(void)
 {
     if (plain_landing)
         return plain_landing;
@@ -453,7 +453,7 @@ void fast_forget_landings(uint64_t start, uint64_t end)
     for (struct stack *stack = core.stacks; stack; stack = stack->next)
         for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
             if (entry->return_address >= start && entry->return_address < end)
-                entry->code = landing_of_old();
+                entry->code = fast_plain_landing();
 }
 
 /* ---- indirect jumps ---- */

@@ -31,6 +31,8 @@ uint64_t fast_jump_entry(struct block *block); /* it may not be */
 /* For threads with everything in place, but another function's context. */
 uint64_t fast_transition_entry(struct block *block);
 
+/* Where a return goes on whose code behind the call is not known. */
+uint64_t fast_plain_landing(void);
 /* Returns into [start, end) do not go on in code of theirs: it is gone. */
 void fast_forget_landings(uint64_t start, uint64_t end);
 

@@ -2,6 +2,7 @@
 #include "engines/native/signals.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
+#include "engines/native/fast.h"
 #include "engines/native/gate.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
@@ -518,7 +519,9 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     turns_take(thread);
     lock_take(&cache.lock);
     record_settle(thread);
-    core_signal_out(&core, thread->thread);
+    core_signal_out(&core, thread->thread, context.uc_mcontext.rip, context.uc_mcontext.rsp);
+    if (!thread->hot.top[-1].code) /* a call that the handler made the program do */
+        thread->hot.top[-1].code = fast_plain_landing();
     registers_from_frame(thread, &context.uc_mcontext);
     thread->pc = context.uc_mcontext.rip;
     if (context.uc_stack.ss_flags & SS_DISABLE) {

@@ -251,7 +251,7 @@ void profiling_signal_out(struct riscv_machine *machine)
     if (!machine->profiler)
         return;
     settle(machine);
-    core_signal_out(&machine->profiler->core, machine->profiler->thread);
+    core_signal_out(&machine->profiler->core, machine->profiler->thread, 0, 0);
 }
 
 /* ---- what the core asks of its engine ---- */

@@ -184,7 +184,7 @@ static void on_signal_return(ThreadId tid, Int number)
 {
     (void)number;
     enter_thread(tid);
-    core_signal_out(&core, running);
+    core_signal_out(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
     /* The handler may have changed where the program goes on. */
     core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
 }
