@@ -423,7 +423,7 @@ static void pop_to(struct core *core, struct thread *thread, struct stack_entry 
     (void)core;
 }
 
-/* The stack pointer rose above the bottom of the running stack: the bottom was put too low. */
+/* Where the stack pointer rose above the bottom of the running stack, it was put too low. */
 static void raise_bottom(struct thread *thread, uint64_t sp)
 {
     if (thread->stack->base->stack_pointer <= sp)
@@ -483,22 +483,22 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
     if (!other && owner_of(core, thread, thread->stack->base->stack_pointer - 8) == thread->stack &&
         sp >= thread->stack->base->stack_pointer) {
         uint64_t start, end;
-        if (platform_find_mapping(sp, &start, &end) && end == thread->stack->mapping_end) {
-            raise_bottom(thread, sp);
+        if (platform_find_mapping(sp, &start, &end) && end == thread->stack->mapping_end)
             other = thread->stack;
-        }
     }
     if (!other || (other != thread->stack && code_map_is_entry(&core->code, target)) ||
         (other == thread->stack && starts_on_fresh_stack(core, thread, target, sp, left))) {
         start_new_stack(core, thread, sp);
         return true;
     }
-    if (other != thread->stack) {
+    bool switched = other != thread->stack;
+    if (switched) {
         switch_to(core, thread, other);
         left = oldest_left(thread, sp);
     }
+    raise_bottom(thread, sp);
     if (left == hot->top)
-        return other != thread->stack;
+        return switched;
     core->repairs[REPAIR_UNWIND]++;
     pop_to(core, thread, left);
     return true;
