@@ -20,6 +20,7 @@ if [ "$1" = test ]; then
     packages="$packages bzip2 sqlite3 perl dwz llvm golang-go linux-perf time"
     # guests
     packages="$packages gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user"
+    packages="$packages gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
     # the viewer, in a real browser
     packages="$packages nodejs chromium fonts-dejavu-core"
 fi

@@ -59,7 +59,7 @@ def compile_guest(sources, *flags, name=None):
             source = place / source[0]
         paths.append(str(source))
     compiler = COMPILER.replace("gcc", "g++") if paths[0].endswith(".cc") else COMPILER
-    half = place / "unfinished"
+    half = place / f"unfinished.{os.getpid()}"
     done = subprocess.run([compiler, f"-I{HERE}", "-o", half, *paths, *flags],
                           capture_output=True, text=True)
     if done.returncode:

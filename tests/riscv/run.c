@@ -1,10 +1,11 @@
 /*
  * riscv_run.c: runs a RISC-V program with the library alone and says how many instructions it had.
  *
- *     riscv-run [--abi=linux|lambda] [--input=FILE] [--output-file=FILE] [--budget=N] PROGRAM
- * ARGS...
+ *     riscv-run [--abi=linux|lambda] [--input=FILE] [--output-file=FILE] [--budget=N]
+ *               [--embedded] PROGRAM ARGS...
  *
- * The count goes to standard error, or to the file that RISCV_RUN_COUNT names.
+ * --embedded: as in a process that is not the guest's own. The count goes to standard error, or to
+ * the file that RISCV_RUN_COUNT names.
  */
 #include "engines/riscv/riscv.h"
 
@@ -41,6 +42,8 @@ static int parse(struct command *command, int count, char **arguments)
             command->options.output_path = value;
         else if (take(arguments[at], "--budget=", &value))
             command->budget = strtoull(value, NULL, 10);
+        else if (!strcmp(arguments[at], "--embedded"))
+            command->options.owns_process = false;
         else
             return -1;
     }
@@ -73,7 +76,8 @@ extern char **environ;
 
 int main(int count, char **arguments)
 {
-    struct command command = {.budget = UINT64_MAX, .options = {.note = print_note}};
+    struct command command = {.budget = UINT64_MAX,
+                              .options = {.note = print_note, .owns_process = true}};
     struct error error;
 
     if (parse(&command, count, arguments)) {

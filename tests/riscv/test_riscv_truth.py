@@ -56,7 +56,11 @@ def test_tree_is_the_headings(case, expectation, detail, encoding):
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if not c.is_lambda], ids=lambda c: c.name)
+# `qemu: no` where qemu's log is not exact: with threads it has an instruction twice now and then.
+BOTH = [c for c in CASES if not c.is_lambda and c.values.get("qemu") != "no"]
+
+
+@pytest.mark.parametrize("case", BOTH, ids=lambda c: c.name)
 def test_total_is_qemus(case):
     support.need(support.QEMU)
     program = case.compile("compressed")

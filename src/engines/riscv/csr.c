@@ -71,7 +71,10 @@ enum dispatch_stop machine_access_csr(struct riscv_machine *machine, const struc
     bool constant = operation >= RISCV_csrrwi;
     uint64_t operand = constant ? op->rs1 : machine->x[op->rs1], old;
 
-    if (!read_csr(machine, csr, &old))
+    uint64_t *kept = machine->environment->csr ? machine->environment->csr(machine, csr) : NULL;
+    if (kept)
+        old = *kept;
+    else if (!read_csr(machine, csr, &old))
         return DISPATCH_ILLEGAL;
     bool replaces = operation == RISCV_csrrw || operation == RISCV_csrrwi;
     if (replaces || op->rs1) {
@@ -80,7 +83,9 @@ enum dispatch_stop machine_access_csr(struct riscv_machine *machine, const struc
             value = old | operand;
         else if (!replaces)
             value = old & ~operand;
-        if (!write_csr(machine, csr, value))
+        if (kept)
+            *kept = value;
+        else if (!write_csr(machine, csr, value))
             return DISPATCH_ILLEGAL;
     }
     if (op->rd)

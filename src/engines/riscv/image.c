@@ -195,12 +195,26 @@ static bool has_linux_note(const struct riscv_image *image)
     return false;
 }
 
+/* The call to a debugger that programs for bare machines make: see linux_semihosting.c. */
+static bool has_semihosting(const struct riscv_image *image)
+{
+    static const uint32_t call[] = {0x01f01013, 0x00100073, 0x40705013};
+
+    for (unsigned i = 0; i < image->header->e_phnum; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+            memmem(image->bytes + segment->p_offset, segment->p_filesz, call, sizeof call))
+            return true;
+    }
+    return false;
+}
+
 static enum riscv_abi guess_abi(const struct riscv_image *image)
 {
     const Elf64_Ehdr *header = image->header;
 
     if (header->e_type == ET_DYN || header->e_ident[EI_OSABI] == ELFOSABI_GNU ||
-        header->e_flags & FLAG_FLOAT_ABI || has_linux_note(image))
+        header->e_flags & FLAG_FLOAT_ABI || has_linux_note(image) || has_semihosting(image))
         return RISCV_ABI_LINUX;
     return RISCV_ABI_LAMBDA;
 }
@@ -258,6 +272,33 @@ static int map_segment(const struct riscv_image *image, struct guest_memory *mem
     return OK;
 }
 
+static bool is_loaded(const struct riscv_image *image, uint64_t address, uint64_t size_bytes)
+{
+    for (unsigned i = 0; i < image->header->e_phnum; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        uint64_t start = image->bias + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && start < address + size_bytes &&
+            address < start + segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* Programs for bare machines expect their data where they would lie in read-only memory (the
+ * "physical" address), from where their start-up code copies them. */
+static void put_source(const struct riscv_image *image, struct guest_memory *memory,
+                       const Elf64_Phdr *segment)
+{
+    uint64_t address = image->bias + segment->p_paddr, size_bytes = segment->p_filesz;
+    struct error ignored;
+
+    if (segment->p_paddr == segment->p_vaddr || !segment->p_paddr || !size_bytes ||
+        !memory_is_range(address, size_bytes) || is_loaded(image, address, size_bytes) ||
+        memory_ensure(memory, address, size_bytes, &ignored))
+        return;
+    memcpy(memory_host(memory, address), image->bytes + segment->p_offset, size_bytes);
+}
+
 static void protect_page(const struct riscv_image *image, struct guest_memory *memory,
                          uint64_t page, bool all_writable)
 {
@@ -293,6 +334,9 @@ int image_load(const struct riscv_image *image, struct guest_memory *memory, boo
         if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_memsz &&
             map_segment(image, memory, &image->segments[i], error))
             return ERROR;
+    for (unsigned i = 0; i < image->header->e_phnum && !all_writable; i++)
+        if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_memsz)
+            put_source(image, memory, &image->segments[i]);
     for (unsigned i = 0; i < image->header->e_phnum; i++)
         if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_memsz)
             protect_segment(image, memory, &image->segments[i], all_writable);

@@ -200,9 +200,9 @@ static const struct lambda_call *find_call(uint64_t number)
     return NULL;
 }
 
-static const char *call_name(uint64_t number)
+static const char *call_name(const struct riscv_machine *machine)
 {
-    const struct lambda_call *call = find_call(number);
+    const struct lambda_call *call = find_call(machine->x[REGISTER_A7]);
 
     return call ? call->name : NULL;
 }

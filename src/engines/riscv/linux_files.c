@@ -62,10 +62,9 @@ int64_t linux_fstat(struct riscv_machine *machine, const uint64_t *arguments)
     return fstat((int)arguments[0], &status) ? -errno : put_stat(machine, arguments[1], &status);
 }
 
-/* The path as a host string that ends within guest memory; NULL if it does not. */
-static const char *guest_path(const struct riscv_machine *machine, uint64_t address)
+const char *linux_text(const struct riscv_machine *machine, uint64_t address, uint64_t most)
 {
-    for (uint64_t length = 0; length < PATH_MAX; length++) {
+    for (uint64_t length = 0; length < most; length++) {
         if (!memory_allows(&machine->memory, address + length, 1, MEMORY_READ))
             return NULL;
         if (!*memory_host(&machine->memory, address + length))
@@ -74,20 +73,25 @@ static const char *guest_path(const struct riscv_machine *machine, uint64_t addr
     return NULL;
 }
 
+const char *linux_path(const struct riscv_machine *machine, uint64_t address)
+{
+    return linux_text(machine, address, PATH_MAX);
+}
+
 /* The guest's own program, which on the host is another. */
-static const char *resolve_path(const struct riscv_machine *machine, const char *path)
+const char *linux_resolve_path(const struct riscv_machine *machine, const char *path)
 {
     return strcmp(path, "/proc/self/exe") ? path : machine->image->path;
 }
 
 int64_t linux_fstatat(struct riscv_machine *machine, const uint64_t *arguments)
 {
-    const char *path = guest_path(machine, arguments[1]);
+    const char *path = linux_path(machine, arguments[1]);
     struct stat status;
 
     if (!path)
         return -EFAULT;
-    return fstatat((int)arguments[0], resolve_path(machine, path), &status, (int)arguments[3])
+    return fstatat((int)arguments[0], linux_resolve_path(machine, path), &status, (int)arguments[3])
                ? -errno
                : put_stat(machine, arguments[2], &status);
 }
@@ -118,20 +122,20 @@ static int64_t open_maps(const struct riscv_machine *machine)
 
 int64_t linux_openat(struct riscv_machine *machine, const uint64_t *arguments)
 {
-    const char *path = guest_path(machine, arguments[1]);
+    const char *path = linux_path(machine, arguments[1]);
 
     if (!path)
         return -EFAULT;
     if (!strcmp(path, "/proc/self/maps"))
         return open_maps(machine);
-    int file = openat((int)arguments[0], resolve_path(machine, path), (int)arguments[2],
+    int file = openat((int)arguments[0], linux_resolve_path(machine, path), (int)arguments[2],
                       (mode_t)arguments[3]);
     return file < 0 ? -errno : file;
 }
 
 int64_t linux_readlinkat(struct riscv_machine *machine, const uint64_t *arguments)
 {
-    const char *path = guest_path(machine, arguments[1]);
+    const char *path = linux_path(machine, arguments[1]);
     char link[PATH_MAX];
     ssize_t length;
 
@@ -151,41 +155,161 @@ int64_t linux_readlinkat(struct riscv_machine *machine, const uint64_t *argument
                                                                           : -EFAULT;
 }
 
-/* Does a readv or writev with the vector's guest addresses turned into the host's. */
-static int64_t with_vector(struct riscv_machine *machine, const uint64_t *arguments,
-                           ssize_t (*call)(int, const struct iovec *, int))
+/* ---- reading and writing ---- */
+
+static int64_t result_of(ssize_t result)
+{
+    return result < 0 ? -errno : result;
+}
+
+int64_t linux_read(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    int64_t waits = linux_await_file(machine, (int)arguments[0], POLLIN);
+
+    return waits ? waits
+                 : result_of(
+                       read((int)arguments[0], linux_pointer(machine, arguments[1]), arguments[2]));
+}
+
+/* A pipe takes this much without making the writer wait, once it says that it is ready. */
+#define READY_BYTES 4096
+
+/* With other threads around, one of them may be who reads the pipe: a long write goes out in
+ * pieces. */
+static int64_t write_in_pieces(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    struct linux_thread *thread = linux_thread_of(machine);
+
+    while (thread->done < arguments[2]) {
+        int64_t waits = linux_await_file(machine, (int)arguments[0], POLLOUT);
+        if (waits == LINUX_WAITS)
+            return waits;
+        uint64_t piece = arguments[2] - thread->done;
+        if (piece > READY_BYTES)
+            piece = READY_BYTES;
+        int64_t result =
+            waits ? waits
+                  : result_of(write((int)arguments[0],
+                                    linux_pointer(machine, arguments[1] + thread->done), piece));
+        if (result <= 0) {
+            if (!thread->done)
+                return result;
+            break;
+        }
+        thread->done += (uint64_t)result;
+        if ((uint64_t)result < piece)
+            break;
+    }
+    int64_t done = (int64_t)thread->done;
+    thread->done = 0;
+    return done;
+}
+
+static bool is_regular(int file)
+{
+    struct stat status;
+
+    return !fstat(file, &status) && S_ISREG(status.st_mode);
+}
+
+int64_t linux_write(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    int file = (int)arguments[0];
+
+    if (linux_thread_of(machine)->done ||
+        (linux_state_of(machine)->thread_count > 1 && arguments[2] > READY_BYTES &&
+         !is_regular(file) && !(fcntl(file, F_GETFL) & O_NONBLOCK)))
+        return write_in_pieces(machine, arguments);
+    int64_t waits = linux_await_file(machine, file, POLLOUT);
+    return waits ? waits
+                 : result_of(write(file, linux_pointer(machine, arguments[1]), arguments[2]));
+}
+
+struct iovec *linux_vector(const struct riscv_machine *machine, uint64_t address, uint64_t count)
 {
     struct {
         uint64_t address, size_bytes;
     } from;
-    uint64_t count = arguments[2];
+    struct iovec *vector = memory_allocate_zeroed(count + 1, sizeof *vector);
 
-    if (count > IOV_MAX)
-        return -EINVAL;
-    struct iovec *vector = memory_allocate_zeroed(count, sizeof *vector);
-    int64_t result = 0;
-    for (uint64_t i = 0; i < count && !result; i++) {
-        if (!memory_read(&machine->memory, arguments[1] + i * sizeof from, &from, sizeof from))
-            result = -EFAULT;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!memory_read(&machine->memory, address + i * sizeof from, &from, sizeof from)) {
+            free(vector);
+            return NULL;
+        }
         vector[i] = (struct iovec){.iov_base = linux_pointer(machine, from.address),
                                    .iov_len = from.size_bytes};
     }
-    if (!result) {
-        result = call((int)arguments[0], vector, (int)count);
-        result = result < 0 ? -errno : result;
-    }
+    return vector;
+}
+
+/* Does a readv or writev with the vector's guest addresses turned into the host's; at `offset`
+ * unless that is -1. */
+static int64_t with_vector(struct riscv_machine *machine, const uint64_t *arguments, bool writes,
+                           int64_t offset)
+{
+    int file = (int)arguments[0], count = (int)arguments[2];
+
+    if (arguments[2] > IOV_MAX)
+        return -EINVAL;
+    int64_t waits = offset < 0 ? linux_await_file(machine, file, writes ? POLLOUT : POLLIN) : 0;
+    if (waits)
+        return waits;
+    struct iovec *vector = linux_vector(machine, arguments[1], arguments[2]);
+    if (!vector)
+        return -EFAULT;
+    ssize_t result = offset < 0 ? (writes ? writev : readv)(file, vector, count)
+                                : (writes ? pwritev : preadv)(file, vector, count, offset);
     free(vector);
-    return result;
+    return result_of(result);
 }
 
 int64_t linux_readv(struct riscv_machine *machine, const uint64_t *arguments)
 {
-    return with_vector(machine, arguments, readv);
+    return with_vector(machine, arguments, false, -1);
 }
 
 int64_t linux_writev(struct riscv_machine *machine, const uint64_t *arguments)
 {
-    return with_vector(machine, arguments, writev);
+    return with_vector(machine, arguments, true, -1);
+}
+
+int64_t linux_preadv(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    return (int64_t)arguments[3] < 0
+               ? -EINVAL
+               : with_vector(machine, arguments, false, (int64_t)arguments[3]);
+}
+
+int64_t linux_pwritev(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    return (int64_t)arguments[3] < 0 ? -EINVAL
+                                     : with_vector(machine, arguments, true, (int64_t)arguments[3]);
+}
+
+/* ---- control ---- */
+
+/* The third argument is a pointer for some commands; what it points to is the same everywhere. */
+int64_t linux_fcntl(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    int command = (int)arguments[1];
+    void *third = (void *)arguments[2];
+
+    switch (command) {
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+    case F_GETOWN_EX:
+    case F_SETOWN_EX:
+        third = linux_pointer(machine, arguments[2]);
+        break;
+    default:
+        break;
+    }
+    return result_of(fcntl((int)arguments[0], command, third));
 }
 
 /* What terminals are asked; their structures are the same everywhere. */
@@ -193,12 +317,21 @@ int64_t linux_ioctl(struct riscv_machine *machine, const uint64_t *arguments)
 {
     switch (arguments[1]) {
     case TCGETS:
+    case TCSETS:
+    case TCSETSW:
+    case TCSETSF:
     case TIOCGWINSZ:
+    case TIOCSWINSZ:
+    case TIOCSPGRP:
+    case FIONBIO:
     case TIOCGPGRP:
     case FIONREAD:
         return ioctl((int)arguments[0], arguments[1], linux_pointer(machine, arguments[2])) < 0
                    ? -errno
                    : 0;
+    case FIOCLEX:
+    case FIONCLEX:
+        return ioctl((int)arguments[0], arguments[1]) < 0 ? -errno : 0;
     default:
         return -ENOTTY;
     }

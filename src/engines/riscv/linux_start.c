@@ -153,6 +153,7 @@ int linux_prepare_stack(struct riscv_machine *machine, struct error *error)
         return ERROR;
     /* A page that stays free below keeps a runaway recursion from reaching a mapping. */
     linux_state_of(machine)->map_limit = STACK_TOP - STACK_BYTES - 256 * MEMORY_PAGE;
+    linux_state_of(machine)->map_full = linux_state_of(machine)->map_limit;
 
     uint64_t *addresses =
         memory_allocate_zeroed(argument_count + variable_count, sizeof *addresses);

@@ -67,7 +67,9 @@ static void handle_fault(int number, siginfo_t *information, void *context)
         return;
     }
     uint64_t address = (uint64_t)((uint8_t *)information->si_addr - machine->memory.zero);
-    if (machine->memory.sparse && map_touched(machine, address))
+    if (machine->memory.sparse
+            ? map_touched(machine, address)
+            : machine->environment->touch && machine->environment->touch(machine, address))
         return;
     /* The kernel gave the handler a fresh control register; the guest's flags are in the saved one.
      */
@@ -232,7 +234,8 @@ static void run_slice(struct riscv_machine *machine, uint64_t instructions)
     machine->slice = (int64_t)instructions;
     machine->retired += instructions;
     profiling_adjust_slice(machine, machine->slice);
-    while (machine->state.ending == RISCV_RUNNING && machine->slice > 0) {
+    machine->leaves_slice = false;
+    while (machine->state.ending == RISCV_RUNNING && machine->slice > 0 && !machine->leaves_slice) {
         enum dispatch_stop stop = machine_dispatch(machine);
         if (stop == DISPATCH_BUDGET && machine->slice > 0 && !machine->code_changed)
             stop = run_short_block(machine);
@@ -249,12 +252,16 @@ static void run_slice(struct riscv_machine *machine, uint64_t instructions)
 
 enum riscv_ending riscv_run(struct riscv_machine *machine, uint64_t instructions)
 {
+    const struct environment *environment = machine->environment;
+
     install_handlers();
     running = machine;
     while (machine->state.ending == RISCV_RUNNING && instructions) {
         uint64_t slice = instructions < MAX_SLICE ? instructions : MAX_SLICE;
-        run_slice(machine, slice);
-        instructions -= slice;
+        uint64_t turn = environment->turn ? environment->turn(machine) : slice;
+        uint64_t before = machine->retired;
+        run_slice(machine, turn < slice ? turn : slice);
+        instructions -= machine->retired - before;
     }
     running = NULL;
     remove_handlers();
@@ -283,6 +290,7 @@ struct riscv_machine *riscv_create(const struct riscv_options *options, struct e
     struct riscv_machine *machine = memory_allocate_zeroed(1, sizeof *machine);
 
     machine->options = *options;
+    machine->lineage.image = options->image;
     machine->image = memory_allocate_zeroed(1, sizeof *machine->image);
     machine->reserved_address = UINT64_MAX;
     blocks_create(&machine->blocks);
@@ -306,6 +314,7 @@ void riscv_destroy(struct riscv_machine *machine)
 {
     if (machine->environment)
         machine->environment->finish(machine);
+    riscv_successor_free(&machine->successor);
     profiling_end(machine);
     blocks_destroy(&machine->blocks);
     memory_destroy(&machine->memory);
@@ -342,6 +351,19 @@ int riscv_write_output(struct riscv_machine *machine, struct error *error)
 {
     return machine->environment->write_output ? machine->environment->write_output(machine, error)
                                               : OK;
+}
+
+struct riscv_successor riscv_take_successor(struct riscv_machine *machine)
+{
+    struct riscv_successor successor = machine->successor;
+
+    machine->successor = (struct riscv_successor){0};
+    return successor;
+}
+
+const struct riscv_lineage *riscv_lineage(const struct riscv_machine *machine)
+{
+    return &machine->lineage;
 }
 
 const char *riscv_environment_name(const struct riscv_machine *machine)

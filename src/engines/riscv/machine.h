@@ -75,7 +75,11 @@ struct riscv_machine {
     struct riscv_options options;
     struct riscv_image *image;
     struct riscv_state state; /* the registers in it are filled in by riscv_state() */
-    bool code_changed;        /* blocks must be flushed before dispatch goes on */
+    struct riscv_lineage lineage;
+    struct riscv_successor successor;
+    uint64_t forks;    /* children so far */
+    bool leaves_slice; /* the environment wants to be asked for the next turn now */
+    bool code_changed; /* blocks must be flushed before dispatch goes on */
     int64_t
         held_slice; /* what was taken from `slice` to make dispatch return; see machine_interrupt */
 };
@@ -95,8 +99,15 @@ struct environment {
     void (*call)(struct riscv_machine *machine);
     /* A fault or trap: likewise, unless the guest has a handler of its own. */
     void (*trap)(struct riscv_machine *machine, enum dispatch_stop stop);
-    /* The name of call `number`, for frames and messages; NULL: unknown. */
-    const char *(*call_name)(uint64_t number);
+    /* The name of the call that was just made, for frames; NULL: unknown. */
+    const char *(*call_name)(const struct riscv_machine *machine);
+    /* The guest touched an address where nothing is mapped: true if now something is. NULL: no. */
+    bool (*touch)(struct riscv_machine *machine, uint64_t address);
+    /* Before each slice: at most how many instructions it may have; NULL: as many as one likes. */
+    uint64_t (*turn)(struct riscv_machine *machine);
+    /* Where the value of a control register is kept that programs do not usually have; NULL, or
+     * the function NULL: it is not there. */
+    uint64_t *(*csr)(struct riscv_machine *machine, unsigned number);
     /* Public output to where the options say. NULL: the environment has none. */
     int (*write_output)(struct riscv_machine *machine, struct error *error);
     void (*finish)(struct riscv_machine *machine);

@@ -88,13 +88,38 @@ int memory_map(struct guest_memory *memory, uint64_t address, uint64_t size_byte
 }
 
 int memory_map_file(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
-                    unsigned permissions, int descriptor, uint64_t offset)
+                    unsigned permissions, int descriptor, uint64_t offset, bool shared)
 {
-    void *got = mmap(memory_host(memory, address), size_bytes, host_protection(permissions),
-                     MAP_PRIVATE | MAP_FIXED, descriptor, (off_t)offset);
+    int flags = MAP_FIXED | (shared ? MAP_SHARED : MAP_PRIVATE) |
+                (descriptor < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0);
+    void *got = mmap(memory_host(memory, address), size_bytes, host_protection(permissions), flags,
+                     descriptor, (off_t)offset);
     if (got == MAP_FAILED)
         return ERROR;
     note_permissions(memory, address, size_bytes, permissions);
+    return OK;
+}
+
+int memory_move(struct guest_memory *memory, uint64_t from, uint64_t old_bytes, uint64_t to,
+                uint64_t new_bytes)
+{
+    unsigned permissions = memory->permissions[page_index(from)];
+    bool in_place = from == to;
+
+    /* In place the host must see that the pages behind are free. */
+    if (in_place)
+        munmap(memory_host(memory, from + old_bytes), new_bytes - old_bytes);
+    void *got = in_place ? mremap(memory_host(memory, from), old_bytes, new_bytes, 0)
+                         : mremap(memory_host(memory, from), old_bytes, new_bytes,
+                                  MREMAP_MAYMOVE | MREMAP_FIXED, memory_host(memory, to));
+    if (got == MAP_FAILED) {
+        if (in_place)
+            memory_unmap(memory, from + old_bytes, new_bytes - old_bytes);
+        return ERROR;
+    }
+    if (!in_place)
+        memory_unmap(memory, from, old_bytes);
+    note_permissions(memory, to, new_bytes, permissions);
     return OK;
 }
 
@@ -185,6 +210,16 @@ bool memory_next_mapping(const struct guest_memory *memory, uint64_t address, ui
         return false;
     *permissions = memory->permissions[page];
     return memory_find_mapping(memory, page * MEMORY_PAGE - MEMORY_HIGH_BYTES, start, end);
+}
+
+bool memory_is_free(const struct guest_memory *memory, uint64_t address, uint64_t size_bytes)
+{
+    if (!memory_is_range(address, size_bytes))
+        return false;
+    for (uint64_t i = 0; i < pages_of(size_bytes); i++)
+        if (memory->permissions[page_index(address) + i])
+            return false;
+    return true;
 }
 
 uint64_t memory_find_free(const struct guest_memory *memory, uint64_t size_bytes, uint64_t limit)

@@ -66,11 +66,16 @@ static inline uint8_t *memory_host(const struct guest_memory *memory, uint64_t a
 /* Whole pages inside a window: callers check with memory_is_range. */
 bool memory_is_range(uint64_t address, uint64_t size_bytes);
 
-/* Fresh zeroed pages, or pages of a file (private); what was there is gone. */
+/* Fresh zeroed pages, or pages of a file; what was there is gone. `shared`: with the processes that
+ * are forked, and with whoever maps the file (-1: none). */
 int memory_map(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
                unsigned permissions, struct error *error);
 int memory_map_file(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
-                    unsigned permissions, int descriptor, uint64_t offset);
+                    unsigned permissions, int descriptor, uint64_t offset, bool shared);
+
+/* Moves pages, with what they are mapped to, and makes the mapping larger. */
+int memory_move(struct guest_memory *memory, uint64_t from, uint64_t old_bytes, uint64_t to,
+                uint64_t new_bytes);
 int memory_protect(struct guest_memory *memory, uint64_t address, uint64_t size_bytes,
                    unsigned permissions);
 void memory_unmap(struct guest_memory *memory, uint64_t address, uint64_t size_bytes);
@@ -91,6 +96,9 @@ bool memory_find_mapping(const struct guest_memory *memory, uint64_t address, ui
  * is none. */
 bool memory_next_mapping(const struct guest_memory *memory, uint64_t address, uint64_t *start,
                          uint64_t *end, unsigned *permissions);
+
+/* Whether nothing is mapped in the range. */
+bool memory_is_free(const struct guest_memory *memory, uint64_t address, uint64_t size_bytes);
 
 /* The highest free range of that size below `limit`; 0 if there is none. */
 uint64_t memory_find_free(const struct guest_memory *memory, uint64_t size_bytes, uint64_t limit);

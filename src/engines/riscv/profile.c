@@ -36,8 +36,10 @@ void riscv_profile_begin(struct riscv_machine *machine, const struct riscv_profi
     machine_set_running(NULL);
     profiler->hot = profiler->thread->own;
     profiler->thread->hot = &profiler->hot;
-    if (machine->environment == &linux_environment)
+    if (machine->environment == &linux_environment) {
         profiler->trampoline = linux_state_of(machine)->trampoline;
+        linux_thread_of(machine)->profile = profiler->thread;
+    }
     machine->profiler = profiler;
     machine_choose_dispatch(machine, options->line_detail ? dispatch_lines : dispatch_functions);
 }
@@ -67,6 +69,11 @@ void riscv_profile_resume(struct riscv_machine *machine)
     profiling_bring_up_to_date(machine);
     core_start(&machine->profiler->core);
     core_resume(&machine->profiler->core, machine->profiler->thread);
+}
+
+bool riscv_is_profiled(const struct riscv_machine *machine)
+{
+    return machine->profiler;
 }
 
 uint32_t riscv_profile_contexts(const struct riscv_machine *machine)
@@ -113,11 +120,17 @@ int riscv_profile_write(struct riscv_machine *machine, const char *path,
                                        [RISCV_PROFILE_BUDGET] = RAW_BUDGET,
                                        [RISCV_PROFILE_CHECKPOINT] = RAW_CHECKPOINT};
     char *temporary = memory_format("%s.new", path), *command = join_command(&machine->options);
+    const struct riscv_lineage *lineage = &machine->lineage;
     struct file_sink sink = {.sink.write = write_to_file, .file = fopen(temporary, "wb")};
     struct raw_process process = {
         .pid = (uint64_t)getpid(),
-        .parent_pid = (uint64_t)getppid(),
-        .started_by = RAW_FIRST,
+        .image = lineage->image,
+        .parent_pid = lineage->fork_ordinal ? lineage->parent_pid : (uint64_t)getppid(),
+        .parent_image = lineage->parent_image,
+        .fork_ordinal = lineage->fork_ordinal,
+        .started_by = lineage->image          ? RAW_EXEC
+                      : lineage->fork_ordinal ? RAW_FORK
+                                              : RAW_FIRST,
         .ending = endings[state],
         .exit_status = exit_status(machine),
         .engine = "riscv",

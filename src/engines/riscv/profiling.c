@@ -213,12 +213,11 @@ void profiling_environment_call(struct riscv_machine *machine, uint64_t address)
     if (!profiler)
         return;
     struct core *core = &profiler->core;
-    uint64_t number = machine->x[REGISTER_A7];
-    const char *known = machine->environment->call_name(number);
+    const char *known = machine->environment->call_name(machine);
     if (known)
         snprintf(name, sizeof name, "ecall:%s", known);
     else
-        snprintf(name, sizeof name, "ecall:%lld", (long long)number);
+        snprintf(name, sizeof name, "ecall:%lld", (long long)machine->x[REGISTER_A7]);
     /* The call itself was charged: it is the marker's, not the current frame's. */
     machine->slice++;
     settle(machine);
@@ -252,6 +251,57 @@ void profiling_signal_out(struct riscv_machine *machine)
         return;
     settle(machine);
     core_signal_out(&machine->profiler->core, machine->profiler->thread, 0, 0);
+}
+
+/* ---- threads and processes ---- */
+
+struct thread *profiling_thread_new(struct riscv_machine *machine, uint64_t sp)
+{
+    return machine->profiler ? core_thread_new(&machine->profiler->core, sp) : NULL;
+}
+
+/* The running thread's part of the core is in the profiler, where dispatch finds it. */
+void profiling_thread_switch(struct riscv_machine *machine, struct thread *thread)
+{
+    struct profiler *profiler = machine->profiler;
+
+    if (!profiler || profiler->thread == thread)
+        return;
+    settle(machine);
+    profiler->thread->own = profiler->hot;
+    profiler->thread->hot = &profiler->thread->own;
+    profiler->thread = thread;
+    profiler->hot = thread->own;
+    thread->hot = &profiler->hot;
+    core_resume(&profiler->core, thread);
+}
+
+void profiling_thread_end(struct riscv_machine *machine, struct thread *thread)
+{
+    if (!machine->profiler)
+        return;
+    settle(machine);
+    core_thread_end(&machine->profiler->core, thread);
+}
+
+void profiling_before_fork(struct riscv_machine *machine)
+{
+    if (machine->profiler)
+        settle(machine);
+}
+
+void profiling_forked(struct riscv_machine *machine)
+{
+    struct profiler *profiler = machine->profiler;
+
+    if (!profiler)
+        return;
+    if (machine->options.follows_children) {
+        core_forked(&profiler->core, profiler->thread);
+        return;
+    }
+    profiling_end(machine);
+    machine_choose_dispatch(machine, dispatch_plain);
 }
 
 /* ---- what the core asks of its engine ---- */

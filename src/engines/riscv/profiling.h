@@ -102,6 +102,16 @@ void profiling_environment_call(struct riscv_machine *machine, uint64_t address)
 void profiling_signal_in(struct riscv_machine *machine, unsigned number, bool alternate);
 void profiling_signal_out(struct riscv_machine *machine);
 
+/* Threads of the guest: a new one that will begin with this stack pointer, NULL without a profile;
+ * the one that runs from now on; one that is over and will not run again. */
+struct thread *profiling_thread_new(struct riscv_machine *machine, uint64_t sp);
+void profiling_thread_switch(struct riscv_machine *machine, struct thread *thread);
+void profiling_thread_end(struct riscv_machine *machine, struct thread *thread);
+
+/* Around a fork; the second in the child. */
+void profiling_before_fork(struct riscv_machine *machine);
+void profiling_forked(struct riscv_machine *machine);
+
 /* Adds to the contexts what has run, so that their counts are right. */
 void profiling_bring_up_to_date(struct riscv_machine *machine);
 

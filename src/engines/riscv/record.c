@@ -2,8 +2,10 @@
  * record.c: the machine as an engine of `trueflame record`.
  *
  * Runs in a child of `record` (engines/engine.h): the guest's output and input are its own, it
- * ends as the guest ends, and what it leaves is one raw file in the run folder. The guest runs in
- * slices; between them the status and checkpoint files are written and requests to stop are seen.
+ * ends as the guest ends, and what it leaves is a raw file in the run folder for each program it
+ * was. The guest runs in slices; between them the status and checkpoint files are written and
+ * requests to stop are seen. A guest that forks makes a copy of all this: the child goes on from
+ * here with its own number, and leaves its own files.
  */
 #include "common/memory.h"
 #include "engines/engine.h"
@@ -50,8 +52,12 @@ static void watch_signals(void)
 
 static void write_raw(const struct recording *recording, enum riscv_profile_state state)
 {
-    char *path = memory_format("%s/%d.0.raw", recording->run_folder, (int)getpid());
     struct error error;
+
+    if (!riscv_is_profiled(recording->machine))
+        return;
+    char *path = memory_format("%s/%d.%llu.raw", recording->run_folder, (int)getpid(),
+                               (unsigned long long)riscv_lineage(recording->machine)->image);
 
     if (riscv_profile_write(recording->machine, path, state, &error))
         fprintf(stderr, "trueflame: %s\n", error.text);
@@ -60,6 +66,8 @@ static void write_raw(const struct recording *recording, enum riscv_profile_stat
 
 static void write_status(const struct recording *recording)
 {
+    if (!riscv_is_profiled(recording->machine))
+        return;
     uint64_t status[2] = {riscv_state(recording->machine)->instructions,
                           riscv_profile_contexts(recording->machine)};
     char *path = memory_format("%s/status.%d", recording->run_folder, (int)getpid());
@@ -103,10 +111,17 @@ static bool run(struct recording *recording)
 
 static void print_note(void *context, const char *text)
 {
-    const struct record_options *options = context;
+    const struct recording *recording = context;
 
-    if (!options->quiet)
+    if (!recording->options->quiet)
         fprintf(stderr, "trueflame: %s\n", text);
+}
+
+/* What the process was as a guest is over: what comes next is not recorded. */
+static void before_exec(void *context, struct riscv_machine *machine)
+{
+    (void)machine;
+    write_raw(context, RISCV_PROFILE_ENDED);
 }
 
 static void print_frame(void *context, uint64_t address, const char *name)
@@ -162,6 +177,44 @@ static enum riscv_abi abi_of(enum guest_abi abi)
 
 extern char **environ;
 
+static void begin_profile(const struct recording *recording)
+{
+    const struct record_options *options = recording->options;
+
+    riscv_profile_begin(recording->machine, &(struct riscv_profile_options){
+                                                .line_detail = options->line_detail,
+                                                .keep_tail_calls = options->keep_tail_calls,
+                                                .paused = options->start_off,
+                                                .max_contexts = (uint32_t)options->max_contexts,
+                                            });
+}
+
+/* The program that the guest wants to be takes its place. */
+static void become_successor(struct recording *recording, struct riscv_options *options,
+                             struct riscv_successor *successor)
+{
+    bool profiled = riscv_is_profiled(recording->machine);
+    struct riscv_successor next = riscv_take_successor(recording->machine);
+    struct error error;
+
+    options->image = riscv_lineage(recording->machine)->image + 1;
+    riscv_destroy(recording->machine);
+    riscv_successor_free(successor);
+    *successor = next;
+    options->path = next.path;
+    options->arguments = (const char *const *)next.arguments;
+    options->variables = (const char *const *)next.variables;
+    options->blocked = next.blocked;
+    recording->next_checkpoint = recording->options->checkpoint;
+    recording->machine = riscv_create(options, &error);
+    if (!recording->machine) { /* the old program is gone: the kernel would kill it, too */
+        fprintf(stderr, "trueflame: %s\n", error.text);
+        _exit(128 + SIGKILL);
+    }
+    if (profiled)
+        begin_profile(recording);
+}
+
 __attribute__((noreturn)) static void execute(const struct record_options *options,
                                               const char *run_folder)
 {
@@ -174,22 +227,27 @@ __attribute__((noreturn)) static void execute(const struct record_options *optio
         .variables = (const char *const *)environ,
         .input_path = options->input,
         .output_path = options->output_file,
+        .owns_process = true,
+        .follows_children = options->follow_children,
+        .repeatable = options->repeatable,
+        .before_exec = before_exec,
         .note = print_note,
-        .note_context = (void *)options,
+        .note_context = &recording,
     };
+    struct riscv_successor successor = {0};
     struct error error;
 
+    watch_signals();
     recording.machine = riscv_create(&machine_options, &error);
     if (!recording.machine)
         engine_fail(run_folder, "%s", error.text);
-    riscv_profile_begin(recording.machine, &(struct riscv_profile_options){
-                                               .line_detail = options->line_detail,
-                                               .keep_tail_calls = options->keep_tail_calls,
-                                               .paused = options->start_off,
-                                               .max_contexts = (uint32_t)options->max_contexts,
-                                           });
-    watch_signals();
+    begin_profile(&recording);
     bool over_budget = run(&recording);
+    while (riscv_state(recording.machine)->ending == RISCV_SUCCEEDED) {
+        write_raw(&recording, RISCV_PROFILE_ENDED);
+        become_successor(&recording, &machine_options, &successor);
+        over_budget = run(&recording);
+    }
     write_raw(&recording, over_budget ? RISCV_PROFILE_BUDGET : RISCV_PROFILE_ENDED);
     report_ending(&recording);
     if (riscv_write_output(recording.machine, &error)) {

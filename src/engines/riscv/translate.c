@@ -252,6 +252,26 @@ static void translate_branch(const struct block_cache *cache, struct translation
     translation->target = translation->end + (uint64_t)(int64_t)instruction->immediate;
 }
 
+/* `ebreak` between two shifts that do nothing: a call to the debugger (linux_semihosting.c). */
+static bool is_semihosting(const struct riscv_machine *machine, uint64_t address)
+{
+    static const uint32_t call[] = {0x01f01013, 0x00100073, 0x40705013};
+    uint32_t words[3];
+
+    return memory_read(&machine->memory, address - 4, words, sizeof words) &&
+           !memcmp(words, call, sizeof call);
+}
+
+/* An environment call is a block of its own, without instructions: it is charged when it is made,
+ * to a frame of its own. */
+static bool is_environment_call(const struct riscv_machine *machine,
+                                const struct riscv_instruction *instruction, uint64_t address)
+{
+    return instruction->operation == RISCV_ecall ||
+           (instruction->operation == RISCV_ebreak &&
+            (machine->blocks.lambda || is_semihosting(machine, address)));
+}
+
 static void translate_control(const struct block_cache *cache, struct translation *translation,
                               const struct riscv_instruction *instruction)
 {
@@ -272,11 +292,8 @@ static void translate_control(const struct block_cache *cache, struct translatio
         op->rs1 = instruction->rs1;
         op->immediate = instruction->immediate;
         break;
-    case RISCV_ebreak:
-        emit(cache, translation, cache->lambda ? RISCV_ecall : RISCV_ebreak);
-        break;
     case RISCV_fence_i:
-    case RISCV_ecall:
+    case RISCV_ebreak:
     case RISCV_ILLEGAL:
         emit(cache, translation, instruction->operation);
         break;
@@ -333,15 +350,6 @@ static bool translate_instruction(const struct block_cache *cache, struct transl
     return true;
 }
 
-/* An environment call is a block of its own, without instructions: it is charged when it is made,
- * to a frame of its own. */
-static bool is_environment_call(const struct block_cache *cache,
-                                const struct riscv_instruction *instruction)
-{
-    return instruction->operation == RISCV_ecall ||
-           (cache->lambda && instruction->operation == RISCV_ebreak);
-}
-
 bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned most,
                      struct translation *translation)
 {
@@ -359,10 +367,13 @@ bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned m
         if (!fetch(machine, translation->end, &word))
             break;
         struct riscv_instruction instruction = riscv_decode(word);
-        bool environment_call = is_environment_call(cache, &instruction);
+        bool environment_call = is_environment_call(machine, &instruction, translation->end);
         if (environment_call && translation->instructions)
             break;
-        if (cache->profiled && is_request(machine, translation, &instruction)) {
+        if (environment_call) {
+            emit(cache, translation, RISCV_ecall);
+            ends = true;
+        } else if (cache->profiled && is_request(machine, translation, &instruction)) {
             emit(cache, translation, MICRO_request);
             ends = true;
         } else if (!translate_instruction(cache, translation, &instruction, &ends)) {
