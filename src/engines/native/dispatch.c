@@ -9,6 +9,7 @@
  */
 #include "engines/native/fast.h"
 #include "engines/native/lines.h"
+#include "engines/native/progress.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
 #include "engines/native/requests.h"
@@ -233,6 +234,8 @@ uint64_t thread_dispatch(struct native_thread *thread)
         threads_catch_up(thread);
     struct block *block = take_exit(thread, thread->exit_id);
     uint64_t code = CACHE_START + block->code;
+    if (options.progress)
+        progress_tell();
     lock_give(&cache.lock);
     signals_safe_point(thread);
     return code;

@@ -16,7 +16,8 @@
  *     lines.c      counts per context and segment    exec.c       the next program
  *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
- *     turns.c      budget, checkpoints               python_watch.c  Python frames
+ *     turns.c      budget, checkpoints               progress.c   how far the program is
+ *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
  *
  * Why no libc, no vector registers, no TLS: the program's vector registers, its fs and its heap
  * are then never touched, and leaving the cache costs sixteen stores. What the engine needs of
@@ -127,6 +128,8 @@ static void parse_option(const char *argument)
         options.keep_tail_calls = true;
     else if (!strcmp(argument, "--start=off"))
         options.start_off = true;
+    else if (!strcmp(argument, "--progress"))
+        options.progress = true;
     else if (!strcmp(argument, "--python=yes"))
         options.python = true;
     else if (!strcmp(argument, "--children=no"))

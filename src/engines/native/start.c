@@ -71,6 +71,8 @@ _Noreturn static void native_execute(const struct record_options *options, const
         add(&arguments, "--start=off");
     if (options->python == WATCH_AUTO)
         add(&arguments, "--python=yes");
+    if (options->progress)
+        add(&arguments, "--progress");
     if (!options->follow_children)
         add(&arguments, "--children=no");
     add(&arguments, memory_format("--budget=%" PRIu64, options->budget));

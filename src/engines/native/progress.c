@@ -1,0 +1,60 @@
+/* progress.c: see progress.h. */
+#include "engines/native/progress.h"
+#include "core/counts.h"
+#include "engines/native/record.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include <fcntl.h>
+
+#define INTERVAL_TICKS 500000000ul /* a few tenths of a second */
+#define SHARE          20          /* of the time, at most one part in so many goes into it */
+
+static uint64_t next_ticks;
+
+static uint64_t ticks(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+
+static uint64_t total(void)
+{
+    uint64_t sum = 0;
+    if (!options.line_detail) {
+        for (uint32_t i = 0; i < core.tree.count; i++)
+            sum += tree_context(&core.tree, i)->self_instructions;
+        return sum;
+    }
+    counts_flush(&core.counts);
+    for (size_t at = 0; at < core.counts.row_capacity; at++) {
+        const struct count *row = counts_row(&core.counts, at);
+        if (row)
+            sum += row->count * core.blocks[(uint32_t)row->key].instructions;
+    }
+    return sum;
+}
+
+static void write_status(void)
+{
+    char path[4096];
+    struct string_builder builder = {path, 0, sizeof path};
+    uint64_t status[2] = {total(), core.tree.count};
+    string_add(&builder, options.run_folder);
+    string_add(&builder, "/status.");
+    string_add_number(&builder, sys(getpid), 10);
+    long file = sys(open, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (sys_failed(file))
+        return;
+    sys(write, file, status, sizeof status);
+    sys(close, file);
+}
+
+void progress_tell(void)
+{
+    uint64_t now = ticks();
+    if (now < next_ticks)
+        return;
+    if (next_ticks)
+        write_status();
+    uint64_t cost = ticks() - now;
+    next_ticks = now + (SHARE * cost > INTERVAL_TICKS ? SHARE * cost : INTERVAL_TICKS);
+}
