@@ -142,3 +142,19 @@ def test_what_cannot_run_is_refused(content, folder):
     done, _ = record(folder, [program])
     assert done.returncode != 0
     assert done.stderr.startswith(b"trueflame: ") and done.stderr.count(b"\n") <= 2
+
+
+def test_repeatable_shows_one_machine(compiled, folder):
+    program = compiled("machine")
+    said = []
+    for number in range(2):
+        done, info = record(folder, [program], "--repeatable", f"--detail={('function', 'line')[number]}")
+        assert done.returncode == 0, done.stderr.decode()
+        said.append((done.stdout, info["total_instructions"]))
+    assert said[0] == said[1]
+    lines = said[0][0].decode().splitlines()
+    assert lines[:5] == ["leaves 13, vendor GenuineIntel", "avx2 1, avx512f 0", "rdrand 0",
+                         "state 7 0", "vdso 0"]
+    assert lines[5].startswith("1577836800 ")
+    assert lines[6].endswith(" 1000")
+    assert lines[7] == "slept 2001000"

@@ -67,6 +67,7 @@ enum exit_kind {
     EXIT_REQUEST,       /* requests.c; on to `target` */
     EXIT_CHANGED,       /* the source at `target` is not what was translated */
     EXIT_SYSCALL,
+    EXIT_EMULATED,      /* repeatable.c does the instruction at `pc`; on to `target` */
     EXIT_LEASE,         /* turns.c: too short for the `site` instructions at `target` */
     EXIT_BUDGET,        /* turns.c: the last instruction before `target` has run */
     EXIT_ILLEGAL,       /* no instruction of ours at `target` */

@@ -47,6 +47,7 @@ enum instruction_class {
     CLASS_RETURN,        /* ret, ret imm16 */
     CLASS_SYSCALL,
     CLASS_TRANSACTION, /* xbegin */
+    CLASS_EMULATED,    /* the translator's: repeatable.c does it */
     CLASS_REFUSED,     /* runs on the processor, but not under this engine; `refusal` says why */
 };
 

@@ -12,6 +12,7 @@
 #include "engines/native/progress.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
+#include "engines/native/repeatable.h"
 #include "engines/native/requests.h"
 #include "engines/native/signals.h"
 #include "engines/native/syscalls.h"
@@ -196,6 +197,10 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     case EXIT_REQUEST:
         thread->pc = exit->target;
         requests_perform(thread);
+        return enter_block(thread);
+    case EXIT_EMULATED:
+        thread->pc = exit->target;
+        repeatable_emulate(thread, exit->pc);
         return enter_block(thread);
     case EXIT_SYSCALL: return take_syscall(thread, exit->target, exit->site);
     case EXIT_LEASE: thread->pc = exit->target; return turns_next(thread, exit->site);

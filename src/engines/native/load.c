@@ -14,6 +14,7 @@
 #include "engines/native/maps.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
+#include "engines/native/repeatable.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include <errno.h>
@@ -236,6 +237,17 @@ static uint64_t move_vdso(void)
     return old - start + place;
 }
 
+static uint64_t remove_vdso(void)
+{
+    struct mapping part;
+    for (uint64_t at = 0; maps_next(at, &part); at = part.end)
+        if (part.flags & MAPPING_VDSO) {
+            sys(munmap, part.start, part.end - part.start);
+            maps_remove(part.start, part.end);
+        }
+    return 0;
+}
+
 /* The headers as the program sees them: PT_PHDR, or inside the first segment. */
 static uint64_t headers_address(const struct image *image)
 {
@@ -321,6 +333,8 @@ static void put_stack(struct program *program, const struct image *image, const 
     uint64_t *places = arena_allocate((arguments + variables + 2) * sizeof *places);
     uint8_t random[16];
     memcpy(random, (void *)load_auxiliary(AT_RANDOM), 16);
+    if (options.repeatable)
+        repeatable_random(random, sizeof random);
     Elf64_auxv_t kept[64];
     unsigned rows = 0;
     for (const Elf64_auxv_t *row = auxiliary; row->a_type != AT_NULL && rows < 63; row++)
@@ -340,6 +354,8 @@ static void put_stack(struct program *program, const struct image *image, const 
     for (unsigned i = 0; i < rows; i++) {
         uint64_t *value = &kept[i].a_un.a_val;
         *value = auxiliary_value(&kept[i], image, loader);
+        if (options.repeatable)
+            repeatable_auxiliary(&kept[i]);
         if (kept[i].a_type == AT_EXECFN)
             *value = path;
         if (kept[i].a_type == AT_PLATFORM)
@@ -537,7 +553,7 @@ void load_program(struct program *program)
         map_image(&loader, true);
         program->entry = loader.bias + loader.header.e_entry;
     }
-    vdso = move_vdso();
+    vdso = options.repeatable ? remove_vdso() : move_vdso();
     put_stack(program, &image, dynamic ? &loader : NULL, kernel_stack_top());
     if (image.executable_stack)
         make_stack_executable(program->stack_pointer);

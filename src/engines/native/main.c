@@ -18,6 +18,7 @@
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
+ *     repeatable.c  one processor, clock and chance
  *
  * Why no libc, no vector registers, no TLS: the program's vector registers, its fs and its heap
  * are then never touched, and leaving the cache costs sixteen stores. What the engine needs of
@@ -40,7 +41,7 @@
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
  *     instructions is noticed at its next entry only.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
- *   - no --repeatable.
+ *   - --repeatable does not fix the order of threads.
  *
  * Where the time goes: a call and its return are about sixty instructions more, a third of them
  * to borrow and give back three registers and the flags; counting is an add to memory for a
@@ -54,6 +55,7 @@
 #include "engines/native/maps.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
+#include "engines/native/repeatable.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
@@ -130,6 +132,8 @@ static void parse_option(const char *argument)
         options.start_off = true;
     else if (!strcmp(argument, "--progress"))
         options.progress = true;
+    else if (!strcmp(argument, "--repeatable"))
+        options.repeatable = true;
     else if (!strcmp(argument, "--python=yes"))
         options.python = true;
     else if (!strcmp(argument, "--children=no"))
@@ -166,6 +170,7 @@ void engine_main(uint64_t *stack)
     cache_init();
     record_init(program.arguments);
     turns_init();
+    repeatable_init();
     maps_init();
     load_program(&program);
     syscalls_init(&program);

@@ -39,8 +39,6 @@ static const char *native_refuses(const struct record_options *options)
 {
     struct stat status;
 
-    if (options->repeatable)
-        return "it does not know --repeatable yet";
     if (!stat(options->program, &status) && status.st_mode & (S_ISUID | S_ISGID) && getuid())
         return "the program is set-uid, and would lose its rights";
     return NULL;
@@ -71,6 +69,8 @@ _Noreturn static void native_execute(const struct record_options *options, const
         add(&arguments, "--start=off");
     if (options->python == WATCH_AUTO)
         add(&arguments, "--python=yes");
+    if (options->repeatable)
+        add(&arguments, "--repeatable");
     if (options->progress)
         add(&arguments, "--progress");
     if (!options->follow_children)

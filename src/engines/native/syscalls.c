@@ -13,6 +13,7 @@
 #include "engines/native/maps.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
+#include "engines/native/repeatable.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -324,6 +325,13 @@ static const syscall_function table[512] = {
     [__NR_faccessat2] = proc_call_path_at,
     [__NR_arch_prctl] = call_arch_prctl,
     [__NR_ptrace] = call_ptrace,
+    [__NR_clock_gettime] = repeatable_call_clock_gettime,
+    [__NR_gettimeofday] = repeatable_call_gettimeofday,
+    [__NR_time] = repeatable_call_time,
+    [__NR_clock_nanosleep] = repeatable_call_clock_nanosleep,
+    [__NR_nanosleep] = repeatable_call_nanosleep,
+    [__NR_futex] = repeatable_call_futex,
+    [__NR_getrandom] = repeatable_call_getrandom,
     [__NR_rseq] = call_none,
     [__NR_rt_sigaction] = signals_call_action,
     [__NR_rt_sigreturn] = call_sigreturn,

@@ -17,6 +17,7 @@
 #include "engines/native/maps.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
+#include "engines/native/repeatable.h"
 #include "engines/native/requests.h"
 #include "engines/native/translation.h"
 #include "engines/native/turns.h"
@@ -92,6 +93,8 @@ static void decode_block(struct translation *t)
                 t->end = left < 15 ? END_UNMAPPED : END_ILLEGAL;
             break;
         }
+        if (options.repeatable && repeatable_wants(instruction))
+            instruction->class = CLASS_EMULATED;
         if (t->part && is_branch(instruction))
             break;
         t->offsets[t->count++] = at;
@@ -353,6 +356,10 @@ static void emit_instruction(struct translation *t, unsigned index)
         id = new_exit(t, index, EXIT_SYSCALL, next);
         cache.exits[id].site = t->segments[t->segment_count - 1];
         emit_stub(&t->code, id);
+        break;
+    case CLASS_EMULATED:
+        add_mark(t, MARK_ENGINE, 0, 0, 0);
+        emit_stub(&t->code, new_exit(t, index, EXIT_EMULATED, next));
         break;
     case CLASS_TRANSACTION: /* always aborts: eax = 0, on to the fallback */
         emit_constant(&t->code, REGISTER_RAX, 0);
