@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +58,18 @@ static void apply_skips(struct profile *profile, const struct record_options *op
     free(objects);
 }
 
+/* The same of several processes is said once. */
+static void tell_notes(const struct record_options *options, char *const *notes)
+{
+    for (char *const *note = notes; *note && !options->quiet; note++) {
+        bool told = false;
+        for (char *const *earlier = notes; earlier < note && !told; earlier++)
+            told = !strcmp(*earlier, *note);
+        if (!told)
+            fprintf(stderr, "trueflame: %s\n", *note);
+    }
+}
+
 int record_write(const struct record_options *options, const char *run_folder, bool ended,
                  int wait_status, struct error *error)
 {
@@ -72,6 +85,7 @@ int record_write(const struct record_options *options, const char *run_folder, b
                 run.lost_processes);
     fill_meta(profile, options);
     if (ended) {
+        tell_notes(options, run.notes);
         profile->meta.exit_status = record_exit_status(wait_status);
         profile->processes[0].exit_status = profile->meta.exit_status;
         if (profile->meta.ended_early == ENDING_CHECKPOINT)

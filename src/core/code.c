@@ -1,5 +1,6 @@
 #include "core/code.h"
 #include "core/elf_functions.h"
+#include "core/jit.h"
 #include "core/platform.h"
 #include "core/python.h"
 #include "core/text.h"
@@ -50,6 +51,8 @@ void code_map_remove(struct code_map *map, uint64_t start, uint64_t end)
     }
     map->live_count = kept;
     map->last = NULL;
+    if (map->jit)
+        jit_remove(map->jit, start, end);
 }
 
 /* A library that is closed and opened again at the same place is the same module. */
@@ -105,6 +108,8 @@ struct code_module *code_map_add_file(struct code_map *map, const char *path, ui
         if (map->live[i]->start == start && map->live[i]->end == end &&
             text_equal(map->live[i]->path, path))
             return map->live[i];
+    if (map->jit && jit_is_dump(path))
+        jit_dump_mapped(map->jit, path);
     bool mapped = platform_map_file(path, &image, &size_bytes);
     if (mapped && elf_find_segment(image, size_bytes, file_offset, &address_minus_offset))
         bias = start - file_offset - address_minus_offset;
@@ -195,18 +200,73 @@ static struct code_place place_of_range(struct code_module *module, const struct
     };
 }
 
+static struct code_place anonymous_place(struct code_map *map, uint64_t address)
+{
+    struct code_function *function = map->jit ? jit_find(map->jit, address) : NULL;
+
+    if (!function)
+        return (struct code_place){.module = map->anonymous};
+    return (struct code_place){
+        .module = function->module,
+        .function = function,
+        .start = function->start,
+        .end = function->end,
+    };
+}
+
 struct code_place code_map_find(struct code_map *map, uint64_t address)
 {
     struct code_module *module = find_module(map, address);
 
     if (!module)
-        return (struct code_place){.module = map->anonymous};
+        return anonymous_place(map, address);
     uint64_t inside = address - module->bias;
     ptrdiff_t below = range_below(module, inside);
     if (below >= 0 && inside < module->ranges[below].end)
         return place_of_range(module, &module->ranges[below]);
     discover(module, inside, below);
     return place_of_range(module, &module->ranges[below + 1]);
+}
+
+struct code_place code_map_translate(struct code_map *map, uint64_t address)
+{
+    if (map->jit && !find_module(map, address))
+        jit_look(map->jit);
+    return code_map_find(map, address);
+}
+
+void code_map_translated(struct code_map *map, const struct code_place *place, uint64_t address,
+                         const uint8_t *bytes, size_t count)
+{
+    if (!map->jit || (place->module->kind != CODE_ANONYMOUS && place->module->kind != CODE_JIT))
+        return;
+    jit_translated(map->jit, address);
+    if (!place->function && jit_unnamed_changed(map->jit, address, bytes, count))
+        code_map_forget_called(map, address, address + 1);
+}
+
+static size_t called_slot(const struct code_map *map, uint64_t address)
+{
+    size_t at = (address * 0x9e3779b97f4a7c15u >> 20) & (map->called_capacity - 1);
+
+    while (map->called_anonymous[at] && map->called_anonymous[at]->start != address)
+        at = (at + 1) & (map->called_capacity - 1);
+    return at;
+}
+
+void code_map_forget_called(struct code_map *map, uint64_t start, uint64_t end)
+{
+    if (end - start == 1 && map->called_capacity) {
+        struct code_function *function = map->called_anonymous[called_slot(map, start)];
+        if (function)
+            function->flags |= CODE_FUNCTION_GONE;
+        return;
+    }
+    for (size_t i = 0; i < map->called_capacity; i++) {
+        struct code_function *function = map->called_anonymous[i];
+        if (function && function->start >= start && function->start < end)
+            function->flags |= CODE_FUNCTION_GONE;
+    }
 }
 
 static struct code_function *called_anonymous(struct code_map *map, uint64_t address)
@@ -227,10 +287,11 @@ static struct code_function *called_anonymous(struct code_map *map, uint64_t add
         map->called_anonymous = slots;
         map->called_capacity = capacity;
     }
-    size_t at = (address * 0x9e3779b97f4a7c15u >> 20) & (map->called_capacity - 1);
-    for (; map->called_anonymous[at]; at = (at + 1) & (map->called_capacity - 1))
-        if (map->called_anonymous[at]->start == address)
-            return map->called_anonymous[at];
+    size_t at = called_slot(map, address);
+    struct code_function *known = map->called_anonymous[at];
+    if (known && !(known->flags & CODE_FUNCTION_GONE))
+        return known;
+    uint64_t since = map->jit ? jit_block_since(map->jit, address) : 0;
     struct code_function *function = platform_allocate(sizeof *function);
     *function = (struct code_function){
         .module = map->anonymous,
@@ -238,8 +299,9 @@ static struct code_function *called_anonymous(struct code_map *map, uint64_t add
         .end = address,
         .flags = CODE_FUNCTION_ANONYMOUS,
         .raw_id = CODE_NO_ID,
+        .time = since ? since : platform_clock(),
     };
-    map->called_count++;
+    map->called_count += !known;
     return map->called_anonymous[at] = function;
 }
 
@@ -268,8 +330,10 @@ struct code_function *code_map_called(struct code_map *map, uint64_t address)
 {
     struct code_module *module = find_module(map, address);
 
-    if (!module)
-        return called_anonymous(map, address);
+    if (!module) {
+        struct code_function *named = map->jit ? jit_find(map->jit, address) : NULL;
+        return named ? named : called_anonymous(map, address);
+    }
     uint64_t inside = address - module->bias;
     ptrdiff_t below = range_below(module, inside);
     if (below < 0 || inside >= module->ranges[below].end)
@@ -284,8 +348,10 @@ bool code_map_is_entry(struct code_map *map, uint64_t address)
 {
     struct code_module *module = find_module(map, address);
 
-    if (!module)
-        return false;
+    if (!module) {
+        const struct code_function *named = map->jit ? jit_find(map->jit, address) : NULL;
+        return named && named->start == address;
+    }
     uint64_t inside = address - module->bias;
     ptrdiff_t below = range_below(module, inside);
     return below >= 0 && module->ranges[below].start == inside && module->ranges[below].function &&

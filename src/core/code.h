@@ -26,13 +26,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum code_module_kind { CODE_FILE, CODE_ANONYMOUS, CODE_MARKER, CODE_PYTHON };
+enum code_module_kind { CODE_FILE, CODE_ANONYMOUS, CODE_MARKER, CODE_PYTHON, CODE_JIT };
 
 enum code_function_flags {
     CODE_FUNCTION_ANONYMOUS = 1, /* code in memory that has no file */
     CODE_FUNCTION_MARKER = 2,    /* no code: a root, a signal, an ecall; calls hang below it */
     CODE_FUNCTION_PYTHON = 4,    /* a Python frame: lies on the native frame that evaluates it */
     CODE_FUNCTION_GUESSED = 8,   /* no symbol: its extent is only a guess, a call may cut it */
+    CODE_FUNCTION_JIT = 16,      /* anonymous code that the program gave a name, see core/jit.h */
+    CODE_FUNCTION_GONE = 32,     /* other code is at its address by now */
 };
 
 #define CODE_NO_ID UINT32_MAX
@@ -44,9 +46,13 @@ struct code_function {
     uint64_t end;
     uint32_t flags;      /* enum code_function_flags */
     uint32_t raw_id;     /* its row in the raw file, CODE_NO_ID until it is written */
-    const char *name;    /* markers and Python only; NULL: src/symbols will know */
+    const char *name;    /* markers, Python and JIT only; NULL: src/symbols will know */
     const char *file;    /* Python only */
     uint32_t line;       /* Python only */
+    bool asked;          /* jit_late.c's own */
+    uint64_t time;       /* anonymous only: when its code was first seen */
+    struct code_function *named; /* anonymous only: what it was called, if that came late */
+    const struct jit_entry *jit; /* JIT only: what the program says of it */
 };
 
 struct code_range {
@@ -78,10 +84,11 @@ struct code_map {
     struct code_module *markers;
     struct code_function **called_anonymous; /* hash by address: functions of anonymous code */
     size_t called_count, called_capacity;
+    struct jit *jit;           /* what the program calls its anonymous code; NULL: not looked at */
 };
 
-/* What an address is. `function` is NULL for a PLT and for anonymous code, where only calls tell
- * functions apart. */
+/* What an address is. `function` is NULL for a PLT and for anonymous code without a name, where
+ * only calls tell functions apart. */
 struct code_place {
     struct code_module *module;
     struct code_function *function;
@@ -112,6 +119,18 @@ struct code_place code_map_find(struct code_map *map, uint64_t address);
 /* The function that a call to `address` enters: as code_map_find, but where no symbol covers the
  * address a function begins here from now on. NULL for a PLT. */
 struct code_function *code_map_called(struct code_map *map, uint64_t address);
+
+/* The place of a block that is about to be translated: as code_map_find, after a look at what the
+ * program says of its code. */
+struct code_place code_map_translate(struct code_map *map, uint64_t address);
+
+/* A block of the place was read: these are its bytes. Where code has no name, other bytes than last
+ * time are another function. */
+void code_map_translated(struct code_map *map, const struct code_place *place, uint64_t address,
+                         const uint8_t *bytes, size_t count);
+
+/* Functions of anonymous code in [start, end) are gone: what is called there is another. */
+void code_map_forget_called(struct code_map *map, uint64_t start, uint64_t end);
 
 /* Is `address` the first instruction of a function that is known? */
 bool code_map_is_entry(struct code_map *map, uint64_t address);

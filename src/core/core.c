@@ -9,6 +9,8 @@ void core_init(struct core *core, const struct core_options *options)
 {
     *core = (struct core){.options = *options};
     code_map_init(&core->code);
+    jit_init(&core->jit, core);
+    core->code.jit = &core->jit;
     tree_init(&core->tree, options->max_contexts, options->line_detail);
     if (options->line_detail)
         counts_init(&core->counts);
@@ -130,11 +132,12 @@ uint32_t core_block(struct core *core, uint64_t address, struct code_module *mod
                     uint32_t instructions, const uint8_t *lengths)
 {
     uint32_t *bucket = &core->block_buckets[(address * TREE_MIX >> 40) % BLOCK_BUCKETS];
+    uint64_t since = module->kind == CODE_ANONYMOUS ? jit_block_since(&core->jit, address) : 0;
 
     for (uint32_t i = *bucket; i; i = core->blocks[i].next) {
         const struct core_block *block = &core->blocks[i];
         if (block->address == address && block->module == module &&
-            block->instructions == instructions &&
+            block->instructions == instructions && block->time >= since &&
             same_lengths(block->lengths, lengths, instructions))
             return i;
     }
@@ -155,6 +158,7 @@ uint32_t core_block(struct core *core, uint64_t address, struct code_module *mod
         .instructions = instructions,
         .next = *bucket,
         .lengths = kept,
+        .time = module->kind == CODE_ANONYMOUS ? platform_clock() : 0,
     };
     *bucket = core->block_count;
     return core->block_count++;

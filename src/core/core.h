@@ -23,6 +23,7 @@
 
 #include "core/code.h"
 #include "core/counts.h"
+#include "core/jit.h"
 #include "core/python.h"
 #include "core/tree.h"
 
@@ -123,6 +124,8 @@ struct core_block {
     uint32_t instructions;
     uint32_t next;    /* in its hash bucket */
     const uint8_t *lengths; /* of each instruction, in bytes */
+    uint64_t time;          /* anonymous code: when it was first seen */
+    struct code_function *named; /* anonymous code: whose it is, if that came late */
 };
 
 /* ---- the whole ---- */
@@ -155,6 +158,7 @@ struct core {
     uint32_t plane;          /* where counts go now */
     uint64_t repairs[REPAIR_KINDS];
     struct python python;
+    struct jit jit;
     struct core_block *blocks;
     uint32_t block_count, block_capacity;
     uint32_t *block_buckets;

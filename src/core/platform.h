@@ -21,6 +21,34 @@ void platform_release(void *memory, size_t size_bytes);
 bool platform_map_file(const char *path, const uint8_t **bytes, size_t *size_bytes);
 void platform_unmap_file(const uint8_t *bytes, size_t size_bytes);
 
+/* What is at `path` now. For a file, also up to *size_bytes bytes of it from `offset` on; sets
+ * *size_bytes to how many there were. Follows no link, waits for no pipe, keeps nothing open. */
+enum platform_look {
+    PLATFORM_FILE,
+    PLATFORM_ABSENT,
+    PLATFORM_LINK,    /* a symbolic link */
+    PLATFORM_OTHER,   /* a pipe, a folder, a device */
+    PLATFORM_REFUSED, /* there, but cannot be opened */
+};
+
+struct platform_file {
+    uint64_t device, inode, size_bytes;
+    uint32_t owner;
+};
+
+enum platform_look platform_look_at(const char *path, uint64_t offset, void *buffer,
+                                    size_t *size_bytes, struct platform_file *file);
+
+/* Where the link leads: a path and a NUL. False if it cannot be read. */
+bool platform_read_link(const char *path, char *target, size_t room_bytes);
+
+/* CLOCK_MONOTONIC as the program sees it, in nanoseconds. */
+uint64_t platform_clock(void);
+
+/* Of the program: its number, and the user whose rights it has. */
+uint64_t platform_process(void);
+uint32_t platform_user(void);
+
 /* The mapping of the program that `address` lies in: [*start, *end). False if unmapped. Tells two
  * stacks apart that were mapped separately. */
 bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end);
@@ -31,6 +59,9 @@ bool platform_read(uint64_t address, void *buffer, size_t size_bytes);
 /* Blocks that were translated for [start, end) must ask again which function they belong to:
  * a function without a symbol turned out to begin there. */
 void platform_function_found(uint64_t start, uint64_t end);
+
+/* The same, where [start, end) is known to have such blocks: the name of its code changed. */
+void platform_code_renamed(uint64_t start, uint64_t end);
 
 _Noreturn void platform_fail(const char *sentence);
 

@@ -8,7 +8,8 @@
  *   process   pid, image, parent pid, parent image, fork ordinal, started by, detail, ending,
  *             exit status, folded contexts, unrecorded instructions, text engine, text command
  *   modules   count, { kind, text path, text build id }
- *   functions count, { module, flags, start, end, line, text name, text file }
+ *   functions count, { module, flags, start, end, line, text name, text file,
+ *             lines: count, { address, line, text file } }       JIT functions only
  *   sites     count, { module, address in the module }
  *   parts     count, { text name, text label }
  *   threads   count, { number }
@@ -19,6 +20,7 @@
  *   counts    count, { context, block, count }
  *   repairs   count, { text kind, count }
  *   skips     count, { text pattern }
+ *   notes     count, { text }               what the user should be told
  *   RAW_END
  *
  * Rows are referred to by their place, from 0; RAW_NONE stands for no row.

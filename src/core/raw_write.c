@@ -99,6 +99,17 @@ static void need_function(struct rows *rows, struct code_function *function)
     rows->functions[rows->function_count++] = function;
 }
 
+/* As it is known in the end. */
+static struct code_function *final_function(struct code_function *function)
+{
+    return function->named ? function->named : function;
+}
+
+static struct code_module *final_module(const struct core_block *block)
+{
+    return block->named ? block->named->module : block->module;
+}
+
 /* A context is written if its root is: decided once per root, handed down by order of creation.
  * 1: yes, 0: no. */
 static void choose_contexts(struct core *core, struct rows *rows)
@@ -126,7 +137,7 @@ static void choose_contexts(struct core *core, struct rows *rows)
         if (rows->context[i] == CODE_NO_ID)
             continue;
         rows->context[i] = rows->context_count++;
-        need_function(rows, context->function);
+        need_function(rows, final_function(context->function));
         if (!context->site || rows->site[context->site] != CODE_NO_ID)
             continue;
         need_module(rows, core->tree.sites[context->site].module);
@@ -177,7 +188,7 @@ static void choose_blocks(struct core *core, struct rows *rows)
         if (rows->off[row->key >> 32])
             rows->unrecorded += instructions;
         if (rows->context[row->key >> 32] != CODE_NO_ID && rows->block[block] == CODE_NO_ID) {
-            need_module(rows, core->blocks[block].module);
+            need_module(rows, final_module(&core->blocks[block]));
             rows->block[block] = 0; /* numbered below, in order */
         }
     }
@@ -249,6 +260,16 @@ static void put_process(struct writer *writer, const struct core *core, const st
     put_text(writer, process->command);
 }
 
+static void put_lines(struct writer *writer, const struct jit_lines *lines)
+{
+    put(writer, lines ? lines->count : 0);
+    for (uint32_t i = 0; lines && i < lines->count; i++) {
+        put(writer, lines->items[i].address);
+        put(writer, lines->items[i].line);
+        put_text(writer, lines->items[i].file);
+    }
+}
+
 static void put_code(struct writer *writer, const struct core *core, const struct rows *rows)
 {
     put(writer, rows->module_count);
@@ -267,6 +288,7 @@ static void put_code(struct writer *writer, const struct core *core, const struc
         put(writer, function->line);
         put_text(writer, function->name);
         put_text(writer, function->file);
+        put_lines(writer, function->jit ? function->jit->lines : NULL);
     }
     /* Sites were numbered as contexts needed them; written in that order. */
     uint32_t *order = platform_allocate(((size_t)rows->site_count + 1) * sizeof *order);
@@ -318,7 +340,7 @@ static void put_contexts(struct writer *writer, const struct core *core, const s
             continue;
         put(writer,
             context->parent ? rows->context[context_number(context->parent)] : RAW_NONE);
-        put(writer, context->function->raw_id);
+        put(writer, final_function(context->function)->raw_id);
         put(writer, context->site ? row_or_none(rows->site[context->site]) : RAW_NONE);
         put(writer, context->calls);
         put(writer, rows->self[i]);
@@ -334,7 +356,7 @@ static void put_counts(struct writer *writer, const struct core *core, const str
         const struct core_block *block = &core->blocks[i];
         if (rows->block[i] == CODE_NO_ID)
             continue;
-        put(writer, block->module->raw_id);
+        put(writer, final_module(block)->raw_id);
         put(writer, block->address - block->module->bias);
         put(writer, block->instructions);
         put_bytes(writer, block->lengths, block->instructions);
@@ -360,6 +382,7 @@ void raw_write(struct core *core, const struct raw_process *process, struct raw_
     struct rows rows = {0};
 
     writer->sink = sink;
+    jit_name_late(&core->jit);
     choose_rows(core, &rows);
     put(writer, RAW_MAGIC);
     put_process(writer, core, &rows, process);
@@ -376,6 +399,9 @@ void raw_write(struct core *core, const struct raw_process *process, struct raw_
     put(writer, core->skip_count);
     for (uint32_t i = 0; i < core->skip_count; i++)
         put_text(writer, core->skip_objects[i]);
+    put(writer, core->jit.note_count);
+    for (size_t i = 0; i < core->jit.note_count; i++)
+        put_text(writer, core->jit.notes[i]);
     put(writer, RAW_END);
     flush(writer);
     release_rows(core, &rows);

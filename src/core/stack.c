@@ -504,20 +504,24 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
     return true;
 }
 
-/* Does the return go where the newest entry says, but end below its caller's frame? So it does
- * when what was called has moved its return address down, to put arguments above it or to align
- * the stack, and leaves them there: adapters between an interpreter and compiled code. */
-static bool returns_below(const struct thread *thread, uint64_t target, uint64_t sp)
+/* Does the return go where the newest entry says, but not end at its caller's frame? Below it, when
+ * what was called has moved its return address down, to put arguments above it or to align the
+ * stack, and leaves them there: adapters between an interpreter and compiled code, helpers that set
+ * up their caller's frame. Above it, when it took its arguments off the stack. */
+static bool returns_elsewhere(const struct thread *thread, uint64_t target, uint64_t sp)
 {
     const struct stack_entry *entry = &thread->hot->top[-1];
 
-    return entry > thread->stack->base && entry->return_address == target &&
-           sp < entry->stack_pointer && entry->stack_pointer - sp <= STACK_FIRST_REACH;
+    if (entry <= thread->stack->base || entry->return_address != target)
+        return false;
+    if (sp < entry->stack_pointer)
+        return entry->stack_pointer - sp <= STACK_FIRST_REACH;
+    return sp < entry[-1].stack_pointer && sp - entry->stack_pointer <= STACK_FIRST_REACH;
 }
 
 void core_return(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
-    if (returns_below(thread, target, sp)) {
+    if (returns_elsewhere(thread, target, sp)) {
         pop_to(core, thread, thread->hot->top - 1);
         return;
     }
@@ -601,6 +605,39 @@ static void tail_call(struct core *core, struct thread *thread, struct code_func
     enter(thread, child);
 }
 
+/* Slots are caches, and this child of theirs is out of date. */
+static void forget_child(struct context *parent, const struct context *child)
+{
+    for (unsigned i = 0; parent && i < CONTEXT_SLOTS; i++)
+        if (parent->slots[i].child == child)
+            parent->slots[i] = (struct context_slot){0};
+}
+
+/* Code that the program makes was given another name, and the current context is still that of the
+ * old one: it was entered just now by a way that had been remembered, or it runs on under the name
+ * that it was given in the meantime. True: current is right now, and nothing was called. */
+static bool renamed(struct core *core, struct thread *thread, struct code_function *function,
+                    uint64_t address)
+{
+    struct context *current = thread->hot->current;
+    const struct code_function *old = current->function;
+    bool gone = old->flags & CODE_FUNCTION_GONE && current->entry == address && current->calls;
+
+    if (gone) {
+        current->calls--;
+        forget_child(current->parent, current);
+        struct context *now = tree_in_place_of(&core->tree, current, function);
+        now->entry = address;
+        enter(thread, now);
+        return true;
+    }
+    if (!(old->flags & CODE_FUNCTION_ANONYMOUS) || !(function->flags & CODE_FUNCTION_JIT) ||
+        old->start < function->start || old->start >= function->end)
+        return false;
+    thread->hot->current = tree_in_place_of(&core->tree, current, function);
+    return true;
+}
+
 void core_mismatch(struct core *core, struct thread *thread, uint64_t address, uint64_t sp)
 {
     struct hot *hot = thread->hot;
@@ -612,7 +649,9 @@ void core_mismatch(struct core *core, struct thread *thread, uint64_t address, u
         return;
     struct code_function *function = place.function;
     if (!function) {
-        if (hot->current->code->flags & CODE_FUNCTION_ANONYMOUS)
+        const struct code_function *code = hot->current->code;
+        if (code->flags & CODE_FUNCTION_ANONYMOUS &&
+            (!(code->flags & CODE_FUNCTION_GONE) || hot->current->entry != address))
             return;
         function = code_map_called(&core->code, address);
     }
@@ -624,7 +663,7 @@ void core_mismatch(struct core *core, struct thread *thread, uint64_t address, u
         enter(thread, tree_child_of(&core->tree, hot->current, site, function));
     } else if (hot->current->code->flags & CODE_FUNCTION_MARKER) {
         enter(thread, tree_child_of(&core->tree, hot->current, 0, function));
-    } else {
+    } else if (!renamed(core, thread, function, address)) {
         tail_call(core, thread, function);
     }
 }
@@ -762,6 +801,7 @@ void core_forked(struct core *core, struct thread *thread)
         stack->plane = PLANE_INHERITED;
     for (unsigned i = 0; i < REPAIR_KINDS; i++)
         core->repairs[i] = 0;
+    jit_forked(&core->jit);
     core_zero(core);
     core_resume(core, thread);
 }

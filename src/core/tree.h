@@ -128,6 +128,14 @@ static inline uint32_t context_number(const struct context *context)
     return (uint32_t)(context->key >> 32);
 }
 
+/* May the step from one context to the other be one that happens once, because code that the program
+ * made was given another name? Then it is not to be remembered. */
+static inline bool context_renamed(const struct context *from, const struct context *to)
+{
+    return from->function->flags & (CODE_FUNCTION_GONE | CODE_FUNCTION_ANONYMOUS) &&
+           to->function->flags & (CODE_FUNCTION_JIT | CODE_FUNCTION_ANONYMOUS);
+}
+
 static inline struct tree_cache_entry *tree_cache_slot(const struct tree *tree, uint64_t key)
 {
     return &tree->cache[(key * TREE_MIX) >> (64 - TREE_CACHE_BITS)];

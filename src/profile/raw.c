@@ -19,17 +19,36 @@ struct code_maps {
     struct map functions, sites, blocks;
 };
 
+/* A line that code from `address` on is of. */
+struct raw_line {
+    uint64_t address;
+    uint32_t line, file;
+    uint32_t location; /* NONE until a block needs it */
+};
+
+/* The one function of a module of the file that is a JIT function's, and its lines. */
+struct raw_jit {
+    uint32_t function;
+    size_t first_line, line_count;
+};
+
 struct reader {
     struct profile *profile;
+    struct raw_jit *jit;    /* by module of the file that is being read */
+    struct raw_line *lines; /* of the same file */
+    size_t line_count, line_capacity;
     struct map modules; /* (path, build id) -> module */
     struct map chains;  /* (site, next site) -> chained site */
     struct code_maps *code; /* of each module */
     size_t code_capacity;
     char **skips;
     size_t skip_count, skip_capacity;
+    char **notes;
+    size_t note_count, note_capacity;
 };
 
-static const uint8_t module_kinds[] = {MODULE_FILE, MODULE_ANON, MODULE_MARKER, MODULE_PYTHON};
+static const uint8_t module_kinds[] = {MODULE_FILE, MODULE_ANON, MODULE_MARKER, MODULE_PYTHON,
+                                       MODULE_JIT};
 
 static uint32_t intern_taken(struct profile *profile, struct cursor *cursor)
 {
@@ -63,7 +82,12 @@ static uint32_t read_module(struct reader *reader, struct cursor *cursor)
 }
 
 /* As in core/code.h, which cannot be included beside profile.h. */
-enum raw_function_flags { RAW_FUNCTION_ANONYMOUS = 1, RAW_FUNCTION_MARKER = 2, RAW_FUNCTION_PYTHON = 4 };
+enum raw_function_flags {
+    RAW_FUNCTION_ANONYMOUS = 1,
+    RAW_FUNCTION_MARKER = 2,
+    RAW_FUNCTION_PYTHON = 4,
+    RAW_FUNCTION_JIT = 16,
+};
 
 static uint8_t function_kind(uint64_t flags, const char *name)
 {
@@ -71,7 +95,22 @@ static uint8_t function_kind(uint64_t flags, const char *name)
         return *name ? FUNCTION_MARKER : FUNCTION_ROOT;
     if (flags & RAW_FUNCTION_ANONYMOUS)
         return FUNCTION_ANON;
+    if (flags & RAW_FUNCTION_JIT)
+        return FUNCTION_JIT;
     return flags & RAW_FUNCTION_PYTHON ? FUNCTION_PYTHON : FUNCTION_NATIVE;
+}
+
+/* Lines of a JIT function, which has the module to itself. */
+static void read_lines(struct reader *reader, struct cursor *cursor, struct raw_jit *jit)
+{
+    jit->line_count = take_count(cursor, 24);
+    jit->first_line = reader->line_count;
+    for (size_t i = 0; i < jit->line_count && !cursor->damaged; i++) {
+        struct raw_line line = {.address = take(cursor), .location = NONE};
+        line.line = (uint32_t)take(cursor);
+        line.file = intern_taken(reader->profile, cursor);
+        *array_push(reader->lines, reader->line_count, reader->line_capacity) = line;
+    }
 }
 
 static uint32_t read_function(struct reader *reader, struct cursor *cursor,
@@ -85,15 +124,19 @@ static uint32_t read_function(struct reader *reader, struct cursor *cursor,
     uint64_t line = take(cursor);
     uint32_t name = intern_taken(profile, cursor);
     uint32_t file = intern_taken(profile, cursor);
+    struct raw_jit jit = {.function = NONE};
 
+    read_lines(reader, cursor, &jit);
     if (cursor->damaged)
         return NONE;
     uint32_t module = modules[raw_module];
+    if (flags & RAW_FUNCTION_JIT)
+        reader->jit[raw_module] = jit;
     uint64_t key = name ? (uint64_t)name << 32 ^ start : start;
     uint32_t *place = map_place(&reader->code[module].functions, key);
     if (*place != MAP_ABSENT)
-        return *place;
-    *place = (uint32_t)profile->function_count;
+        return reader->jit[raw_module].function = *place;
+    *place = reader->jit[raw_module].function = (uint32_t)profile->function_count;
     *array_push(profile->functions, profile->function_count, profile->function_capacity) =
         (struct function){
             .module = module,
@@ -126,6 +169,58 @@ static uint32_t read_site(struct reader *reader, struct cursor *cursor, const ui
     return (uint32_t)profile->site_count - 1;
 }
 
+static uint32_t add_location(struct profile *profile, uint32_t function, uint32_t file,
+                             uint32_t line)
+{
+    *array_push(profile->location_frames, profile->location_frame_count,
+                profile->location_frame_capacity) =
+        (struct location_frame){.function = function, .file = file, .line = line};
+    *array_push(profile->locations, profile->location_count, profile->location_capacity) =
+        (struct location){.first = (uint32_t)profile->location_frame_count - 1, .count = 1};
+    return (uint32_t)profile->location_count - 1;
+}
+
+/* The location of the line that is the last to begin at or before `address`; NONE: it has none. */
+static uint32_t line_location(struct reader *reader, const struct raw_jit *jit, uint64_t address)
+{
+    struct raw_line *lines = reader->lines + jit->first_line;
+    size_t low = 0, high = jit->line_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (lines[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return NONE;
+    struct raw_line *line = &lines[low - 1];
+    if (line->location == NONE)
+        line->location = add_location(reader->profile, jit->function, line->file, line->line);
+    return line->location;
+}
+
+/* Cuts a block of JIT code by its lines. What comes before the first is of that line too. */
+static void add_pieces(struct reader *reader, struct block *block, const struct raw_jit *jit)
+{
+    struct profile *profile = reader->profile;
+    uint64_t address = block->address, first = reader->lines[jit->first_line].address;
+
+    block->first_piece = (uint32_t)profile->piece_count;
+    for (uint32_t i = 0; i < block->instructions; i++) {
+        uint32_t location = line_location(reader, jit, address < first ? first : address);
+        address += profile->instruction_lengths[block->first_length + i];
+        struct piece *last = i ? &profile->pieces[profile->piece_count - 1] : NULL;
+        if (last && last->location == location)
+            last->instructions++;
+        else
+            *array_push(profile->pieces, profile->piece_count, profile->piece_capacity) =
+                (struct piece){.location = location, .instructions = 1};
+    }
+    block->piece_count = (uint32_t)(profile->piece_count - block->first_piece);
+}
+
 static bool same_block(const struct profile *profile, uint32_t row, uint64_t address,
                        const uint8_t *lengths, uint64_t instructions)
 {
@@ -151,7 +246,9 @@ static uint32_t read_block(struct reader *reader, struct cursor *cursor, const u
     }
     uint32_t *place = map_place(&reader->code[modules[raw_module]].blocks,
                                 address << 8 | (instructions & 255));
-    if (*place != MAP_ABSENT && same_block(profile, *place, address, lengths, instructions))
+    const struct raw_jit *jit = &reader->jit[raw_module];
+    if (!jit->line_count && *place != MAP_ABSENT &&
+        same_block(profile, *place, address, lengths, instructions))
         return *place;
     uint32_t row = *place = (uint32_t)profile->block_count;
     *array_push(profile->blocks, profile->block_count, profile->block_capacity) = (struct block){
@@ -166,6 +263,8 @@ static uint32_t read_block(struct reader *reader, struct cursor *cursor, const u
                     used + instructions, 1);
     memcpy(profile->instruction_lengths + used, lengths, instructions);
     profile->instruction_length_count += instructions;
+    if (jit->line_count)
+        add_pieces(reader, &profile->blocks[row], jit);
     return row;
 }
 
@@ -375,6 +474,9 @@ static void read_repairs(struct reader *reader, struct cursor *cursor)
     count = take_count(cursor, 8);
     for (uint64_t i = 0; i < count && !cursor->damaged; i++)
         *array_push(reader->skips, reader->skip_count, reader->skip_capacity) = take_text(cursor);
+    count = take_count(cursor, 8);
+    for (uint64_t i = 0; i < count && !cursor->damaged; i++)
+        *array_push(reader->notes, reader->note_count, reader->note_capacity) = take_text(cursor);
 }
 
 static bool read_tables(struct reader *reader, struct raw_file *raw)
@@ -383,7 +485,9 @@ static bool read_tables(struct reader *reader, struct raw_file *raw)
     struct raw_rows rows = {.first_thread = reader->profile->thread_count};
 
     rows.modules = read_rows(reader, cursor, 24, read_module_row, NULL, 0, &rows.module_count);
-    rows.functions = read_rows(reader, cursor, 56, read_function, rows.modules, rows.module_count,
+    reader->jit = memory_allocate_zeroed(rows.module_count + 1, sizeof *reader->jit);
+    reader->line_count = 0;
+    rows.functions = read_rows(reader, cursor, 64, read_function, rows.modules, rows.module_count,
                                &rows.function_count);
     rows.sites = read_rows(reader, cursor, 16, read_site, rows.modules, rows.module_count,
                            &rows.site_count);
@@ -400,6 +504,7 @@ static bool read_tables(struct reader *reader, struct raw_file *raw)
     free(rows.sites);
     free(rows.parts);
     free(rows.blocks);
+    free(reader->jit);
     return take(cursor) == RAW_END && !cursor->damaged;
 }
 
@@ -477,6 +582,7 @@ static void reader_free(struct reader *reader)
         map_free(&reader->code[i].blocks);
     }
     free(reader->code);
+    free(reader->lines);
     map_free(&reader->modules);
     map_free(&reader->chains);
 }
@@ -492,9 +598,11 @@ int raw_read_run(const char *folder, struct raw_run *run, struct error *error)
     raw_files_free(&raws);
     reader_free(&reader);
     *array_push(reader.skips, reader.skip_count, reader.skip_capacity) = NULL;
+    *array_push(reader.notes, reader.note_count, reader.note_capacity) = NULL;
     *run = (struct raw_run){
         .profile = reader.profile,
         .skip_objects = reader.skips,
+        .notes = reader.notes,
         .lost_processes = raws.lost,
     };
     if (result) {
@@ -504,10 +612,16 @@ int raw_read_run(const char *folder, struct raw_run *run, struct error *error)
     return result;
 }
 
+static void free_texts(char **texts)
+{
+    for (char **text = texts; text && *text; text++)
+        free(*text);
+    free(texts);
+}
+
 void raw_run_free(struct raw_run *run)
 {
-    for (char **skip = run->skip_objects; skip && *skip; skip++)
-        free(*skip);
-    free(run->skip_objects);
-    run->skip_objects = NULL;
+    free_texts(run->skip_objects);
+    free_texts(run->notes);
+    run->skip_objects = run->notes = NULL;
 }

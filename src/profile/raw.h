@@ -9,6 +9,7 @@
 struct raw_run {
     struct profile *profile;
     char **skip_objects; /* patterns that programs of the run asked to skip; NULL-terminated */
+    char **notes;        /* what the user should be told; NULL-terminated */
     size_t lost_processes; /* that did not get to write all their counts */
 };
 
@@ -17,7 +18,7 @@ struct raw_run {
  * then nothing is to be released. */
 int raw_read_run(const char *folder, struct raw_run *run, struct error *error);
 
-/* Releases the patterns; the profile is the caller's. */
+/* Releases the texts; the profile is the caller's. */
 void raw_run_free(struct raw_run *run);
 
 #endif

@@ -78,6 +78,8 @@ static void name_the_rest(struct profile *profile)
 {
     for (size_t i = 0; i < profile->function_count; i++) {
         struct function *function = &profile->functions[i];
+        if (function->kind == FUNCTION_JIT)
+            function->name = symbolize_printable(profile, function->name);
         if (function->name)
             continue;
         if (function->kind == FUNCTION_ANON ||

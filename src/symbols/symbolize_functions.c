@@ -54,6 +54,11 @@ static uint32_t intern_text(struct profile *profile, const char *text)
     return intern_bytes(profile, text, strlen(text));
 }
 
+uint32_t symbolize_printable(struct profile *profile, uint32_t name)
+{
+    return name ? intern_text(profile, profile_string(profile, name)) : 0;
+}
+
 static uint32_t intern_demangled(struct profile *profile, uint32_t symbol)
 {
     char *name = demangle_symbol(profile_string(profile, symbol));

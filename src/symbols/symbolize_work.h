@@ -47,6 +47,9 @@ uint32_t symbolize_function_with_code(struct work *work, uint64_t address,
 /* The entry of a function that was inlined; NONE when the debug info does not name it. */
 uint32_t symbolize_inlined_function(struct work *work, uint32_t debug_function);
 
+/* The string, with nothing in it that cannot be shown. */
+uint32_t symbolize_printable(struct profile *profile, uint32_t name);
+
 /* `0x1234`, as a string id. */
 uint32_t symbolize_name_by_address(struct profile *profile, uint64_t address);
 

@@ -2,7 +2,7 @@
  * fuzz_perf_map.c: a map that may be anything, in pieces that end anywhere. Entries are as
  * promised, and how the bytes were cut does not change them.
  */
-#include "symbols/perf_map.h"
+#include "core/perf_map.h"
 
 #include <stdlib.h>
 #include <string.h>

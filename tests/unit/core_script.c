@@ -38,6 +38,12 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
     return *start != 0;
 }
 
+void platform_code_renamed(uint64_t start, uint64_t end)
+{
+    (void)start;
+    (void)end;
+}
+
 void platform_function_found(uint64_t start, uint64_t end)
 {
     assert_true(start < end);

@@ -6,8 +6,8 @@
  *     print_code_names jitdump FILE   load TIME START SIZE CODE-CHECKSUM NAME, move TIME OLD NEW
  * SIZE, line ADDRESS LINE FILE, unwind EH_FRAME EH_FRAME_HDR, close
  */
-#include "symbols/jitdump.h"
-#include "symbols/perf_map.h"
+#include "core/jitdump.h"
+#include "core/perf_map.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,11 +28,12 @@ static void print_entry(void *context, const struct perf_map_entry *entry)
 static int print_map(const char *path)
 {
     static struct perf_map_file file;
-    struct error error;
 
-    perf_map_open(&file, path, geteuid(), 0);
-    if (perf_map_close(&file, print_entry, NULL, &error) != OK) {
-        fprintf(stderr, "%s\n", error.text);
+    file.path = path;
+    file.owner = geteuid();
+    const char *complaint = perf_map_close(&file, print_entry, NULL);
+    if (complaint) {
+        fprintf(stderr, "%s %s\n", path, complaint);
         return 1;
     }
     fprintf(stderr, "%" PRIu64 " bad lines\n", file.parser.bad_lines);
@@ -82,7 +83,6 @@ static int print_jitdump(const char *path)
     struct jitdump_reader reader;
     struct jitdump_record record;
     struct stat status;
-    struct error error;
 
     if (descriptor < 0 || fstat(descriptor, &status) != 0)
         return 1;
@@ -91,8 +91,9 @@ static int print_jitdump(const char *path)
     close(descriptor);
     if (bytes == MAP_FAILED)
         return 1;
-    if (jitdump_open(&reader, path, bytes, size_bytes, &error) != OK) {
-        fprintf(stderr, "%s\n", error.text);
+    const char *complaint = jitdump_open(&reader, bytes, size_bytes);
+    if (complaint) {
+        fprintf(stderr, "%s %s\n", path, complaint);
         return 1;
     }
     while (jitdump_next(&reader, &record))

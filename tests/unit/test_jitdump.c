@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/jitdump.h"
+#include "core/jitdump.h"
 
 /* ---- a small writer ---- */
 
@@ -113,20 +113,19 @@ static void put_line(struct dump *dump, uint64_t address, uint32_t line, const c
 static struct jitdump_reader open_dump(const struct dump *dump)
 {
     struct jitdump_reader reader;
-    struct error error;
 
-    assert_int_equal(jitdump_open(&reader, "test", dump->bytes, dump->length, &error), OK);
+    assert_null(jitdump_open(&reader, dump->bytes, dump->length));
     return reader;
 }
 
 static void assert_open_fails(const struct dump *dump, size_t length, const char *words)
 {
     struct jitdump_reader reader;
-    struct error error;
 
-    assert_int_equal(jitdump_open(&reader, "some/jit-1.dump", dump->bytes, length, &error), ERROR);
-    assert_non_null(strstr(error.text, words));
-    assert_non_null(strstr(error.text, "some/jit-1.dump"));
+    const char *complaint = jitdump_open(&reader, dump->bytes, length);
+
+    assert_non_null(complaint);
+    assert_non_null(strstr(complaint, words));
 }
 
 /* ---- the tests ---- */
@@ -245,7 +244,6 @@ static void test_a_file_that_grows(void **state)
 {
     struct dump dump = {0};
     struct jitdump_record record;
-    struct error error;
     struct jitdump_reader reader;
     size_t first_end, loads = 0;
 
@@ -255,7 +253,7 @@ static void test_a_file_that_grows(void **state)
     first_end = dump.length;
     put_load(&dump, 0x2000, "second", "c2", 2, 1, 20);
     assert_open_fails(&dump, 39, "too short");
-    assert_int_equal(jitdump_open(&reader, "test", dump.bytes, 40, &error), OK);
+    assert_null(jitdump_open(&reader, dump.bytes, 40));
     for (size_t length = 40; length <= dump.length; length++) {
         jitdump_extend(&reader, dump.bytes, length);
         while (jitdump_next(&reader, &record))
@@ -276,10 +274,10 @@ static void test_headers_that_are_none(void **state)
     assert_open_fails(&dump, 40, "not a jitdump");
     dump.bytes[0] ^= 1;
     dump.bytes[4] = 2;
-    assert_open_fails(&dump, 40, "version 2");
+    assert_open_fails(&dump, 40, "version that is not known");
     dump.bytes[4] = 1;
     dump.bytes[8] = 39;
-    assert_open_fails(&dump, 40, "39 bytes");
+    assert_open_fails(&dump, 40, "header is too short");
 }
 
 static void test_a_longer_header_is_skipped(void **state)

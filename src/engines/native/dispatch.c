@@ -35,7 +35,7 @@ static bool belongs(const struct native_thread *thread, const struct block *bloc
     const struct code_function *code = thread->hot.current->code;
     if (block->function)
         return code == block->function;
-    return code->flags & CODE_FUNCTION_ANONYMOUS;
+    return (code->flags & (CODE_FUNCTION_ANONYMOUS | CODE_FUNCTION_GONE)) == CODE_FUNCTION_ANONYMOUS;
 }
 
 /* The block at the thread's pc, with the current context brought in line. */
@@ -52,8 +52,10 @@ static struct block *enter_block(struct native_thread *thread)
     core_mismatch(&core, thread->thread, thread->pc, stack_pointer(thread));
     block = translate_block(thread->pc); /* the core may have found a function to begin here */
     uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
-    /* No frame was left: it will be so again. But to go back to a Python frame is no call of it. */
-    plain = plain && thread->hot.top == top && thread->thread->stack == stack;
+    /* No frame was left: it will be so again. But to go back to a Python frame is no call of it, nor
+     * is to go on under another name. */
+    plain = plain && thread->hot.top == top && thread->thread->stack == stack &&
+            !context_renamed(before, thread->hot.current);
     if (plain && !(thread->hot.current->function->flags & CODE_FUNCTION_PYTHON))
         *fast_call_slot(thread, before, number) =
             (struct child_slot){.key = before->key + number, .child = thread->hot.current};

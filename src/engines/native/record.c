@@ -10,9 +10,11 @@
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
+#include <errno.h>
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 
 struct core core;
 struct options options;
@@ -49,6 +51,50 @@ void platform_unmap_file(const uint8_t *bytes, size_t size_bytes)
     sys(munmap, bytes, size_bytes);
 }
 
+enum platform_look platform_look_at(const char *path, uint64_t offset, void *buffer,
+                                    size_t *size_bytes, struct platform_file *file)
+{
+    struct stat status;
+    long opened = sys(open, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (sys_failed(opened))
+        return opened == -ENOENT ? PLATFORM_ABSENT : opened == -ELOOP ? PLATFORM_LINK : PLATFORM_REFUSED;
+    if (sys_failed(sys(fstat, opened, &status)) || !S_ISREG(status.st_mode)) {
+        sys(close, opened);
+        return PLATFORM_OTHER;
+    }
+    *file = (struct platform_file){status.st_dev, status.st_ino, status.st_size, status.st_uid};
+    long got = *size_bytes ? sys(pread64, opened, buffer, *size_bytes, offset) : 0;
+    *size_bytes = got > 0 ? got : 0;
+    sys(close, opened);
+    return PLATFORM_FILE;
+}
+
+bool platform_read_link(const char *path, char *target, size_t room_bytes)
+{
+    long length = sys(readlink, path, target, room_bytes - 1);
+    if (length <= 0)
+        return false;
+    target[length] = 0;
+    return true;
+}
+
+uint64_t platform_clock(void)
+{
+    struct timespec now;
+    sys(clock_gettime, 1 /* CLOCK_MONOTONIC */, &now);
+    return now.tv_sec * 1000000000ul + now.tv_nsec;
+}
+
+uint64_t platform_process(void)
+{
+    return sys(getpid);
+}
+
+uint32_t platform_user(void)
+{
+    return sys(geteuid);
+}
+
 bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
 {
     struct mapping mapping;
@@ -67,6 +113,12 @@ bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
 void platform_function_found(uint64_t start, uint64_t end)
 {
     cache_invalidate(start, end);
+}
+
+void platform_code_renamed(uint64_t start, uint64_t end)
+{
+    cache_invalidate(start, end);
+    threads_forget_children();
 }
 
 void platform_fail(const char *sentence)

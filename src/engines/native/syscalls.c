@@ -348,9 +348,15 @@ bool syscalls_perform(struct native_thread *thread)
     uint64_t number = thread->registers[REGISTER_RAX];
     syscall_function function = number < 512 ? table[number] : NULL;
     uint64_t next = thread->pc;
+    uint64_t arguments[2] = {thread->registers[REGISTER_RDI], thread->registers[REGISTER_RSI]};
     long result = function ? function(thread) : syscalls_pass_on(thread);
     if (result == SYSCALL_NOT_BEGUN)
         return false;
+    if (jit_wants_call(&core.jit, number)) {
+        lock_take(&cache.lock);
+        jit_system_call(&core.jit, number, arguments, result);
+        lock_give(&cache.lock);
+    }
     thread->registers[REGISTER_RAX] = result;
     thread->registers[REGISTER_RCX] = next;
     thread->registers[REGISTER_R11] = thread->flags;

@@ -129,6 +129,13 @@ void threads_change_plane(struct native_thread *thread)
     threads_catch_up(thread);
 }
 
+void threads_forget_children(void)
+{
+    for (struct native_thread *thread = all; thread; thread = thread->next)
+        if (!thread->is_free && !thread->ended)
+            memset(thread->children, 0, CHILD_SLOTS * sizeof *thread->children);
+}
+
 void threads_forget_others(struct native_thread *thread)
 {
     all = thread;

@@ -25,6 +25,9 @@ void threads_catch_up(struct native_thread *thread);
 /* What every thread has counted is in its contexts. */
 void threads_settle_all(void);
 
+/* Which function an address belongs to has changed: calls find their children anew. */
+void threads_forget_children(void);
+
 /* Forgets the others: the process was forked, only `thread` goes on. */
 void threads_forget_others(struct native_thread *thread);
 

@@ -547,12 +547,13 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->count = t->mark_count = t->segment_count = t->uncounted = 0;
     t->source_size = 0;
     t->part = part;
-    struct code_place place = code_map_find(&core.code, pc);
+    struct code_place place = code_map_translate(&core.code, pc);
     t->function = place.function;
     t->plt = place.plt;
     t->python = python_watched(&place);
     t->checked = maps_may_change(pc);
     decode_block(t);
+    code_map_translated(&core.code, &place, pc, t->source, t->source_size);
 
     struct block *block = cache_add_block(pc);
     t->block = block - cache.blocks;

@@ -320,6 +320,13 @@ bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
     return false;
 }
 
+/* Guests make no code that has names. */
+void platform_code_renamed(uint64_t start, uint64_t end)
+{
+    (void)start;
+    (void)end;
+}
+
 void platform_function_found(uint64_t start, uint64_t end)
 {
     struct riscv_machine *machine = machine_running();

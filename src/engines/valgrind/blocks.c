@@ -5,7 +5,6 @@
 
 #include "core/platform.h"
 
-
 #define BUCKETS 65536
 
 static struct block_info *buckets[BUCKETS];
@@ -54,10 +53,30 @@ struct block_info *block_info_at(Addr address)
     return info;
 }
 
-/* Where functions were discovered after some of their blocks had been translated. Valgrind can
- * discard translations only around system calls; until the next one the old blocks go on, which
- * know a little less: a jump between the two functions passes for one inside. */
-static Addr stale_start, stale_end;
+/* Where functions were discovered, or code was given another name, after some of their blocks had
+ * been translated. Valgrind can discard translations only around system calls; until the next one
+ * the old blocks go on, which know a little less: a jump between the two functions passes for one
+ * inside. */
+static struct stale {
+    Addr start, end;
+} stale[32];
+static UInt stale_count;
+
+static void add_stale(Addr start, Addr end)
+{
+    if (stale_count < sizeof stale / sizeof *stale) {
+        stale[stale_count++] = (struct stale){.start = start, .end = end};
+        return;
+    }
+    struct stale *last = &stale[stale_count - 1];
+    last->start = last->start < start ? last->start : start;
+    last->end = last->end > end ? last->end : end;
+}
+
+void platform_code_renamed(uint64_t start, uint64_t end)
+{
+    add_stale(start, end);
+}
 
 void platform_function_found(uint64_t start, uint64_t end)
 {
@@ -69,16 +88,14 @@ void platform_function_found(uint64_t start, uint64_t end)
     if (!translated)
         return;
     tree_cache_clear(&core.tree);
-    stale_start = stale_end && stale_start < start ? stale_start : start;
-    stale_end = stale_end > end ? stale_end : end;
+    add_stale(start, end);
 }
 
 void blocks_discard_stale(void)
 {
-    if (!stale_end)
-        return;
-    VG_(discard_translations)(stale_start, stale_end - stale_start, "trueflame");
-    stale_end = 0;
+    for (UInt i = 0; i < stale_count; i++)
+        VG_(discard_translations)(stale[i].start, stale[i].end - stale[i].start, "trueflame");
+    stale_count = 0;
 }
 
 uint32_t block_instructions_before(const struct block_info *info, Addr address)

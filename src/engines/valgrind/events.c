@@ -229,10 +229,10 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
 static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes res)
 {
     (void)tid;
-    (void)number;
-    (void)arguments;
     (void)count;
-    (void)res;
+    if (jit_wants_call(&core.jit, number))
+        jit_system_call(&core.jit, number, (const uint64_t *)arguments,
+                        sr_isError(res) ? -(int64_t)sr_Err(res) : (int64_t)sr_Res(res));
     blocks_discard_stale();
 }
 

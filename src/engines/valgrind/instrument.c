@@ -308,15 +308,28 @@ static IRExpr *stack_pointer(const VexGuestLayout *layout)
     return assign(Ity_I64, IRExpr_Get(layout->offset_SP, Ity_I64));
 }
 
-/* Anonymous code has no boundaries to compare a jump's target with. */
+/* Anonymous code has no boundaries to compare a jump's target with, unless it has names, and those
+ * may come and go. */
 static void emit_anonymous_check(struct block_info *info, const VexGuestLayout *layout)
 {
     IRExpr *code = load_field(load_hot(HOT(current)), offsetof(struct context, code));
-    IRExpr *flags = load_field(code, offsetof(struct code_function, flags));
-    IRExpr *anonymous = op(Iop_And64, flags, word(CODE_FUNCTION_ANONYMOUS));
+    IRExpr *differs;
 
-    call_if(op(Iop_CmpEQ64, anonymous, word(0)), 2, "slow_mismatch", slow_mismatch,
+    if (info->function) {
+        differs = op(Iop_CmpNE64, code, address_of(info->function));
+    } else {
+        IRExpr *flags = load_field(code, offsetof(struct code_function, flags));
+        IRExpr *kind =
+            op(Iop_And64, flags, word(CODE_FUNCTION_ANONYMOUS | CODE_FUNCTION_GONE));
+        differs = op(Iop_CmpNE64, kind, word(CODE_FUNCTION_ANONYMOUS));
+    }
+    call_if(differs, 2, "slow_mismatch", slow_mismatch,
             mkIRExprVec_2(address_of(info), stack_pointer(layout)));
+}
+
+static Bool is_anonymous(const struct code_place *place)
+{
+    return place->module->kind == CODE_ANONYMOUS || place->module->kind == CODE_JIT;
 }
 
 /* memory[base + offset] += value. The address is given twice, so that both fold into operands. */
@@ -532,7 +545,7 @@ static void emit_direct_jump(const struct block_info *info, Addr target, IRExpr 
     struct code_place place = code_map_find(&core.code, target);
 
     /* What happens in stubs is the caller's; anonymous code has its own test. */
-    if (place.plt || !place.function || place.function == info->function)
+    if (place.plt || is_anonymous(&place) || place.function == info->function)
         return;
     if (guard)
         call_if(guard, 2, "slow_mismatch", slow_mismatch,
@@ -592,7 +605,7 @@ static void emit_start(struct block_info *info, const struct code_place *place,
                        const VexGuestLayout *layout)
 {
     hot_base = assign(Ity_I64, IRExpr_Get(layout->total_sizeB, Ity_I64));
-    if (!place->plt && !place->function)
+    if (is_anonymous(place))
         emit_anonymous_check(info, layout);
     struct python_module *python = watched_python(place);
     if (python)
@@ -698,13 +711,15 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
                        IRType host_word)
 {
     static struct plan plan;
-    struct code_place place = code_map_find(&core.code, closure->readdr);
+    struct code_place place = code_map_translate(&core.code, closure->readdr);
     struct block_info *info = block_info_at(closure->readdr);
     Int at = 0;
 
     tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
-    (void)extents;
     (void)host;
+    if (is_anonymous(&place))
+        code_map_translated(&core.code, &place, closure->readdr,
+                            (const uint8_t *)extents->base[0], extents->len[0]);
     info->function = place.function;
     info->module = place.module;
     cut_at_function_end(block, &place);

@@ -75,6 +75,65 @@ void platform_unmap_file(const uint8_t *bytes, size_t size_bytes)
     platform_release((void *)bytes, size_bytes);
 }
 
+/* Of Linux on x86-64, though Valgrind's headers do not have them. */
+#define NOFOLLOW    0400000
+#define ELOOP_ERROR 40
+
+enum platform_look platform_look_at(const char *path, uint64_t offset, void *buffer,
+                                    size_t *size_bytes, struct platform_file *file)
+{
+    SysRes opened = VG_(open)(path, VKI_O_RDONLY | NOFOLLOW | VKI_O_NONBLOCK, 0);
+    struct vg_stat status;
+
+    if (sr_isError(opened))
+        return sr_Err(opened) == VKI_ENOENT  ? PLATFORM_ABSENT
+               : sr_Err(opened) == ELOOP_ERROR ? PLATFORM_LINK
+                                             : PLATFORM_REFUSED;
+    Int descriptor = sr_Res(opened);
+    if (VG_(fstat)(descriptor, &status) || !VKI_S_ISREG(status.mode)) {
+        VG_(close)(descriptor);
+        return PLATFORM_OTHER;
+    }
+    *file = (struct platform_file){.device = status.dev,
+                                   .inode = status.ino,
+                                   .size_bytes = status.size,
+                                   .owner = status.uid};
+    Int got = 0;
+    if (*size_bytes && VG_(lseek)(descriptor, offset, VKI_SEEK_SET) == (Off64T)offset)
+        got = VG_(read)(descriptor, buffer, *size_bytes);
+    *size_bytes = got > 0 ? got : 0;
+    VG_(close)(descriptor);
+    return PLATFORM_FILE;
+}
+
+bool platform_read_link(const char *path, char *target, size_t room_bytes)
+{
+    SSizeT length = VG_(readlink)(path, target, room_bytes - 1);
+
+    if (length <= 0)
+        return false;
+    target[length] = '\0';
+    return true;
+}
+
+uint64_t platform_clock(void)
+{
+    struct vki_timespec now;
+
+    VG_(clock_gettime)(&now, 1 /* CLOCK_MONOTONIC */);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t platform_process(void)
+{
+    return VG_(getpid)();
+}
+
+uint32_t platform_user(void)
+{
+    return VG_(geteuid)();
+}
+
 bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
 {
     const NSegment *segment = VG_(am_find_nsegment)(address);

@@ -35,8 +35,9 @@ VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
     core_mismatch(&core, running, info->address, sp);
     core_keep_room(&core, running);
     /* Only a change of context alone can be repeated: no entry, no stack changed. Going back to a
-     * Python frame is no call of it. */
-    if (!pending && hot.top == top && running->stack == stack && !is_python(hot.current))
+     * Python frame is no call of it, nor is going on under another name. */
+    if (!pending && hot.top == top && running->stack == stack && !is_python(hot.current) &&
+        !context_renamed(current, hot.current))
         *entry = (struct tree_cache_entry){.key = key, .child = hot.current};
 }
 

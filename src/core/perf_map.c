@@ -1,10 +1,5 @@
-#include "symbols/perf_map.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "core/perf_map.h"
+#include "core/platform.h"
 
 static bool is_blank(char character)
 {
@@ -87,7 +82,7 @@ static void hold(struct perf_map_parser *parser, const char *bytes, size_t lengt
         length = room;
         parser->overflowed = true;
     }
-    memcpy(parser->line + parser->held, bytes, length);
+    __builtin_memcpy(parser->line + parser->held, bytes, length);
     parser->held += length;
 }
 
@@ -105,8 +100,10 @@ void perf_map_feed(struct perf_map_parser *parser, const char *bytes, size_t len
     const char *end = bytes + length;
 
     while (bytes < end) {
-        const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-        if (!newline) {
+        const char *newline = bytes;
+        while (newline < end && *newline != '\n')
+            newline++;
+        if (newline == end) {
             hold(parser, bytes, (size_t)(end - bytes));
             return;
         }
@@ -126,97 +123,69 @@ void perf_map_finish(struct perf_map_parser *parser, perf_map_receiver *receiver
         take_held_line(parser, receiver, context);
 }
 
-void perf_map_open(struct perf_map_file *file, const char *path, uid_t owner, uint64_t skip_bytes)
+static bool is_same(const struct perf_map_file *file, const struct platform_file *found)
 {
-    memset(file, 0, sizeof *file);
-    file->descriptor = -1;
-    file->path = path;
-    file->owner = owner;
-    file->offset = skip_bytes;
+    return file->known && file->device == found->device && file->inode == found->inode;
 }
 
-static int check_status(const struct perf_map_file *file, const struct stat *status,
-                        struct error *error)
+static void begin_at(struct perf_map_file *file, const struct platform_file *found, uint64_t offset)
 {
-    if (S_ISLNK(status->st_mode))
-        return error_set(error, "%s is a symbolic link; its names are not used", file->path);
-    if (!S_ISREG(status->st_mode))
-        return error_set(error, "%s is not a file; its names are not used", file->path);
-    if (status->st_uid != file->owner && status->st_uid != 0)
-        return error_set(error, "%s belongs to another user; its names are not used", file->path);
-    return OK;
+    file->known = true;
+    file->device = found->device;
+    file->inode = found->inode;
+    file->offset = offset;
+    file->parser.held = 0;
+    file->parser.overflowed = false;
 }
 
-/* Looks whether the path leads to another file than the one that is open, and opens that. */
-static int follow_path(struct perf_map_file *file, struct error *error)
+void perf_map_open(struct perf_map_file *file, const char *path, uint32_t owner)
 {
-    struct stat status;
+    struct platform_file found;
+    size_t none = 0;
 
-    if (lstat(file->path, &status) != 0)
-        return OK; /* removed, or not there yet: what is open, if anything, goes on */
-    if (file->descriptor >= 0 && status.st_dev == file->device && status.st_ino == file->inode)
-        return OK;
-    if (check_status(file, &status, error) != OK)
-        return ERROR;
-    int descriptor = open(file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0)
-        return error_set_errno(error, "cannot open %s", file->path);
-    if (fstat(descriptor, &status) != 0 || check_status(file, &status, error) != OK) {
-        close(descriptor);
-        return ERROR;
-    }
-    if (file->descriptor >= 0) {
-        close(file->descriptor);
-        file->offset = 0;
-        file->parser.held = 0;
-    }
-    file->descriptor = descriptor;
-    file->device = status.st_dev;
-    file->inode = status.st_ino;
-    return OK;
+    *file = (struct perf_map_file){.path = path, .owner = owner};
+    if (platform_look_at(path, 0, NULL, &none, &found) == PLATFORM_FILE)
+        begin_at(file, &found, found.size_bytes);
 }
 
-static int read_new_bytes(struct perf_map_file *file, perf_map_receiver *receiver, void *context,
-                          struct error *error)
+const char *perf_map_read(struct perf_map_file *file, perf_map_receiver *receiver, void *context)
 {
-    char buffer[16384];
-    struct stat status;
+    char buffer[8192];
+    struct platform_file found;
 
-    if (fstat(file->descriptor, &status) != 0)
-        return error_set_errno(error, "cannot read %s", file->path);
-    if ((uint64_t)status.st_size < file->offset) {
-        file->offset = 0;
-        file->parser.held = 0;
-    }
     for (;;) {
-        ssize_t length = pread(file->descriptor, buffer, sizeof buffer, (off_t)file->offset);
-        if (length < 0 && errno == EINTR)
-            continue;
-        if (length < 0)
-            return error_set_errno(error, "cannot read %s", file->path);
+        size_t length = sizeof buffer;
+        enum platform_look look =
+            platform_look_at(file->path, file->offset, buffer, &length, &found);
+        if (look == PLATFORM_ABSENT)
+            return NULL; /* removed, or not there yet */
+        if (look == PLATFORM_LINK)
+            return "is a symbolic link; its names are not used";
+        if (look == PLATFORM_OTHER)
+            return "is not a file; its names are not used";
+        if (look == PLATFORM_REFUSED)
+            return "cannot be read; its names are not used";
+        if (is_same(file, &found) && file->offset == found.size_bytes)
+            return NULL; /* nothing new; nor is it for us to say whose a leftover file is */
+        if (found.owner != file->owner && found.owner != 0)
+            return "belongs to another user; its names are not used";
+        if (!is_same(file, &found) || found.size_bytes < file->offset) {
+            bool at_start = file->offset == 0;
+            begin_at(file, &found, 0);
+            if (!at_start)
+                continue;
+        }
         if (length == 0)
-            return OK;
-        perf_map_feed(&file->parser, buffer, (size_t)length, receiver, context);
-        file->offset += (uint64_t)length;
+            return NULL;
+        perf_map_feed(&file->parser, buffer, length, receiver, context);
+        file->offset += length;
     }
 }
 
-int perf_map_read(struct perf_map_file *file, perf_map_receiver *receiver, void *context,
-                  struct error *error)
+const char *perf_map_close(struct perf_map_file *file, perf_map_receiver *receiver, void *context)
 {
-    if (follow_path(file, error) != OK)
-        return ERROR;
-    return file->descriptor < 0 ? OK : read_new_bytes(file, receiver, context, error);
-}
-
-int perf_map_close(struct perf_map_file *file, perf_map_receiver *receiver, void *context,
-                   struct error *error)
-{
-    int result = perf_map_read(file, receiver, context, error);
+    const char *complaint = perf_map_read(file, receiver, context);
 
     perf_map_finish(&file->parser, receiver, context);
-    if (file->descriptor >= 0)
-        close(file->descriptor);
-    file->descriptor = -1;
-    return result;
+    return complaint;
 }

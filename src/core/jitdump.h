@@ -17,8 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
-
 enum jitdump_kind {
     JITDUMP_LOAD = 0,
     JITDUMP_MOVE = 1,
@@ -69,15 +67,17 @@ struct jitdump_reader {
     bool swapped;        /* written on a machine of the other byte order */
     bool processor_time; /* times are the processor's own ticks */
     uint32_t elf_machine, pid;
+    uint32_t padding; /* of the header, which V8 signs */
     uint64_t time; /* when the file was begun */
     uint64_t bad_records, unknown_records;
     bool lost; /* a record was too short to be one: where the next begins is not known */
 };
 
-/* Reads the file's header. ERROR when this is no jitdump, or shorter than one: a file that was just
- * created may be. `path` is for the message. */
-int jitdump_open(struct jitdump_reader *reader, const char *path, const void *bytes, size_t length,
-                 struct error *error);
+#define JITDUMP_HEADER_BYTES 40
+
+/* Reads the file's header. NULL when that is done, else what is wrong, to be put behind the file's
+ * path: this is no jitdump, or shorter than one, as a file that was just created may be. */
+const char *jitdump_open(struct jitdump_reader *reader, const void *bytes, size_t length);
 
 /* The same file, grown; `bytes` may lie elsewhere now. */
 void jitdump_extend(struct jitdump_reader *reader, const void *bytes, size_t length);

@@ -1,9 +1,6 @@
-#include "symbols/jitdump.h"
-
-#include <string.h>
+#include "core/jitdump.h"
 
 #define MAGIC               0x4A695444u /* "JiTD" */
-#define HEADER_BYTES        40
 #define RECORD_HEADER_BYTES 16
 #define FLAG_PROCESSOR_TIME 1
 
@@ -31,7 +28,7 @@ static uint32_t take_u32(struct cursor *cursor)
     uint32_t value = 0;
 
     if (bytes)
-        memcpy(&value, bytes, sizeof value);
+        __builtin_memcpy(&value, bytes, sizeof value);
     return cursor->swapped ? __builtin_bswap32(value) : value;
 }
 
@@ -41,16 +38,18 @@ static uint64_t take_u64(struct cursor *cursor)
     uint64_t value = 0;
 
     if (bytes)
-        memcpy(&value, bytes, sizeof value);
+        __builtin_memcpy(&value, bytes, sizeof value);
     return cursor->swapped ? __builtin_bswap64(value) : value;
 }
 
 static const char *take_string(struct cursor *cursor)
 {
     const uint8_t *start = cursor->at;
-    const uint8_t *end = memchr(start, 0, (size_t)(cursor->end - start));
+    const uint8_t *end = start;
 
-    if (!end) {
+    while (end < cursor->end && *end)
+        end++;
+    if (end == cursor->end) {
         cursor->failed = true;
         return "";
     }
@@ -58,31 +57,29 @@ static const char *take_string(struct cursor *cursor)
     return (const char *)start;
 }
 
-int jitdump_open(struct jitdump_reader *reader, const char *path, const void *bytes, size_t length,
-                 struct error *error)
+const char *jitdump_open(struct jitdump_reader *reader, const void *bytes, size_t length)
 {
     struct cursor cursor = {.at = bytes, .end = (const uint8_t *)bytes + length};
 
     *reader = (struct jitdump_reader){.bytes = bytes, .length = length};
-    if (length < HEADER_BYTES)
-        return error_set(error, "%s: too short for a jitdump", path);
+    if (length < JITDUMP_HEADER_BYTES)
+        return "is too short for a jitdump";
     uint32_t magic = take_u32(&cursor);
     if (magic != MAGIC && magic != __builtin_bswap32(MAGIC))
-        return error_set(error, "%s: not a jitdump", path);
+        return "is not a jitdump";
     cursor.swapped = reader->swapped = magic != MAGIC;
     uint32_t version = take_u32(&cursor), total_bytes = take_u32(&cursor);
     reader->elf_machine = take_u32(&cursor);
-    take_u32(&cursor); /* padding, which V8 fills */
+    reader->padding = take_u32(&cursor);
     reader->pid = take_u32(&cursor);
     reader->time = take_u64(&cursor);
     reader->processor_time = take_u64(&cursor) & FLAG_PROCESSOR_TIME;
     if (version != 1)
-        return error_set(error, "%s: a jitdump of version %u, not 1", path, version);
-    if (total_bytes < HEADER_BYTES)
-        return error_set(error, "%s: a jitdump whose header says it has %u bytes", path,
-                         total_bytes);
+        return "is a jitdump of a version that is not known";
+    if (total_bytes < JITDUMP_HEADER_BYTES)
+        return "is a jitdump whose header is too short";
     reader->position = total_bytes;
-    return OK;
+    return NULL;
 }
 
 void jitdump_extend(struct jitdump_reader *reader, const void *bytes, size_t length)
@@ -191,7 +188,7 @@ bool jitdump_next(struct jitdump_reader *reader, struct jitdump_record *record)
             .swapped = reader->swapped,
         };
         uint32_t id = take_u32(&cursor), total_bytes = take_u32(&cursor);
-        memset(record, 0, sizeof *record);
+        *record = (struct jitdump_record){0};
         record->time = take_u64(&cursor);
         if (total_bytes < RECORD_HEADER_BYTES) {
             reader->bad_records++;

@@ -17,9 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-
-#include "common/error.h"
 
 #define PERF_MAP_LONGEST_NAME_BYTES 8192
 
@@ -52,29 +49,25 @@ void perf_map_finish(struct perf_map_parser *parser, perf_map_receiver *receiver
 
 /* A map that is being written by a running program. */
 struct perf_map_file {
-    int descriptor;   /* -1: not there yet */
     const char *path; /* the caller's, for as long as the file is in use */
-    uid_t owner;
+    uint32_t owner;
+    bool known;      /* there is a file, this one: */
+    uint64_t device, inode;
     uint64_t offset; /* how far it was read */
-    dev_t device;
-    ino_t inode;
     struct perf_map_parser parser;
 };
 
 /* `owner` is the user the program runs as: a file of anybody else, root apart, is not believed.
- * `skip_bytes` is the size that a leftover file had before the program started, 0 if there was
- * none: a writer may append to what a process long gone with the same number left behind. The file
- * need not exist yet. */
-void perf_map_open(struct perf_map_file *file, const char *path, uid_t owner, uint64_t skip_bytes);
+ * What is there already is left out: a process long gone that had the same number may have left
+ * it, and a writer may append to it. The file need not exist yet. */
+void perf_map_open(struct perf_map_file *file, const char *path, uint32_t owner);
 
 /* Reads what was written since the last time. A file that was made anew, or cut, is read from its
- * beginning. OK when there is nothing new or no file yet; ERROR when there is something that must
- * not be read: a symbolic link, a pipe, another user's file. */
-int perf_map_read(struct perf_map_file *file, perf_map_receiver *receiver, void *context,
-                  struct error *error);
+ * beginning. NULL when that is done, or there is no file yet; else why it must not be read, to be
+ * put behind its path: a symbolic link, a pipe, another user's file. */
+const char *perf_map_read(struct perf_map_file *file, perf_map_receiver *receiver, void *context);
 
-/* The program is over: reads the rest, the unfinished last line too, and closes. */
-int perf_map_close(struct perf_map_file *file, perf_map_receiver *receiver, void *context,
-                   struct error *error);
+/* The program is over: reads the rest, the unfinished last line too. */
+const char *perf_map_close(struct perf_map_file *file, perf_map_receiver *receiver, void *context);
 
 #endif
