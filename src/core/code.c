@@ -82,6 +82,8 @@ struct code_module *code_map_add_image(struct code_map *map, const char *path, c
     };
     elf_read_functions(module, image, size_bytes);
     module->python = python_recognise(module, image, size_bytes);
+    if (map->jit && !map->jit->hotspot)
+        map->jit->hotspot = hotspot_recognise(image, size_bytes, bias);
     struct code_module *earlier = find_earlier(map, path, start, bias, module->build_id);
     if (earlier && earlier->build_id[0]) {
         earlier->end = end;
@@ -230,8 +232,10 @@ struct code_place code_map_find(struct code_map *map, uint64_t address)
 
 struct code_place code_map_translate(struct code_map *map, uint64_t address)
 {
-    if (map->jit && !find_module(map, address))
+    if (map->jit && !find_module(map, address)) {
         jit_look(map->jit);
+        jit_look_for(map->jit, address);
+    }
     return code_map_find(map, address);
 }
 
@@ -331,6 +335,8 @@ struct code_function *code_map_called(struct code_map *map, uint64_t address)
     struct code_module *module = find_module(map, address);
 
     if (!module) {
+        if (map->jit)
+            jit_look_for(map->jit, address);
         struct code_function *named = map->jit ? jit_find(map->jit, address) : NULL;
         return named ? named : called_anonymous(map, address);
     }

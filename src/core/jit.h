@@ -29,6 +29,7 @@
 #define TRUEFLAME_CORE_JIT_H
 
 #include "core/code.h"
+#include "core/hotspot.h"
 #include "core/jitdump.h"
 #include "core/perf_map.h"
 
@@ -97,6 +98,7 @@ struct jit {
     struct perf_map_file *map;
     bool active; /* the program writes such a file: look after each write */
     struct jit_dump *dumps;
+    struct hotspot *hotspot;    /* Java's virtual machine, if it is here */
     struct jit_entry **entries; /* in order of arrival */
     size_t entry_count, entry_capacity;
     struct jit_page *pages; /* hash */
@@ -134,6 +136,9 @@ bool jit_is_dump(const char *path);
 
 /* Reads what is new. */
 void jit_look(struct jit *jit);
+
+/* The same, before code at `address` is looked for that may never have run. */
+void jit_look_for(struct jit *jit, uint64_t address);
 
 /* Code in [start, end) is gone. */
 void jit_remove(struct jit *jit, uint64_t start, uint64_t end);

@@ -409,6 +409,12 @@ void jit_look(struct jit *jit)
         look_at_dump(jit, dump);
 }
 
+void jit_look_for(struct jit *jit, uint64_t address)
+{
+    if (jit->hotspot)
+        hotspot_look(jit->hotspot, jit, address);
+}
+
 void jit_look_last(struct jit *jit)
 {
     const struct perf_map_parser *parser = &jit->map->parser;
