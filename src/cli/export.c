@@ -71,7 +71,7 @@ static int write_view(const struct export_arguments *arguments, const struct vie
 
 static int export_file(struct export_arguments *arguments)
 {
-    const struct transforms *transforms = transform_arguments_finish(&arguments->transforms);
+    struct transforms transforms = *transform_arguments_finish(&arguments->transforms);
     struct profile *profile;
     struct view *view = NULL;
     struct error error;
@@ -80,9 +80,12 @@ static int export_file(struct export_arguments *arguments)
         return cli_fail_error(&error);
     const char *command = profile_string(profile, profile->meta.command);
     arguments->options.title = *command ? command : arguments->input;
+    /* Recursion is folded by function, and callers are turned round by function. */
+    transforms.choice.by_line =
+        arguments->format->by_line && !transforms.fold_recursion && !transforms.invert;
     int result = OK;
     if (!arguments->format->write_profile)
-        result = transforms_apply(profile, transforms, &view, &error);
+        result = transforms_apply(profile, &transforms, &view, &error);
     if (result == OK && arguments->format->long_paths)
         result = cli_check_paths(view, arguments->format->name, &error);
     if (result != OK)

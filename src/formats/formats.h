@@ -30,6 +30,7 @@ struct export_options {
 struct export_format {
     const char *name;
     const char *summary;
+    bool by_line;    /* wants functions line by line */
     bool long_paths; /* writes every path in full: a deep recursion makes it very large */
     int (*write)(const struct view *view, const struct export_options *options, FILE *stream,
                  struct error *error);

@@ -6,6 +6,9 @@
  *
  *     main;work;helper[i];leaf   ->   [leaf] [helper work] [main]
  *
+ * A line of a location is the one that executes or calls; for a sample that has only calls, the
+ * one where the function is declared.
+ *
  * Addresses are those of the functions, each object moved to a range of its own so that mappings
  * do not overlap. Samples are written as they are found; only the string, function and location
  * tables are kept, which are as large as the number of functions. Values are signed 64-bit: a
@@ -100,6 +103,12 @@ static void write_value_type(struct pprof *pprof, unsigned field, const char *ty
     write_field(pprof, field);
 }
 
+/* A function at one of its lines is that function; made-up frames are functions of their own. */
+static uint32_t function_frame(const struct view *view, uint32_t frame)
+{
+    return view->frames[frame].at_line ? view->frames[frame].function : frame;
+}
+
 static void number_locations(struct pprof *pprof)
 {
     const struct view *view = pprof->view;
@@ -113,7 +122,7 @@ static void number_locations(struct pprof *pprof)
             *array_push(pprof->locations, pprof->location_count, pprof->location_capacity) =
                 (struct pprof_location){view->frame[i], outer};
             *place = (uint32_t)pprof->location_count - 1;
-            pprof->frame_used[view->frame[i]] = 1;
+            pprof->frame_used[function_frame(view, view->frame[i])] = 1;
         }
         pprof->node_location[i] = *place;
     }
@@ -189,6 +198,11 @@ static void write_mappings(struct pprof *pprof)
     free(ends);
 }
 
+static uint64_t function_number(const struct pprof *pprof, uint32_t location)
+{
+    return (uint64_t)function_frame(pprof->view, pprof->locations[location].frame) + 1;
+}
+
 static void write_locations(struct pprof *pprof)
 {
     const struct view *view = pprof->view;
@@ -208,9 +222,10 @@ static void write_locations(struct pprof *pprof)
         }
         for (uint32_t at = (uint32_t)i; at != NONE; at = pprof->locations[at].outer) {
             pprof->part.count = 0;
-            protobuf_number(&pprof->part, LINE_FUNCTION, pprof->locations[at].frame + 1);
+            frame = &view->frames[pprof->locations[at].frame];
+            protobuf_number(&pprof->part, LINE_FUNCTION, function_number(pprof, at));
             protobuf_number(&pprof->part, LINE_NUMBER,
-                            view->frames[pprof->locations[at].frame].line);
+                            frame->at_line ? frame->at_line : frame->line);
             protobuf_message(&pprof->message, LOCATION_LINE, &pprof->part);
         }
         write_field(pprof, PROFILE_LOCATION);
@@ -290,6 +305,7 @@ static int pprof_write(const struct view *view, const struct export_options *opt
 const struct export_format format_pprof = {
     .name = "pprof",
     .summary = "profile.proto, gzip: instructions and calls",
+    .by_line = true,
     .long_paths = true,
     .write = pprof_write,
 };

@@ -27,13 +27,15 @@
 #include "profile/profile.h"
 
 /* What a node shows. Functions of the profile keep their number here: frame i is function i for
- * i < profile->function_count; made-up frames (threads, "(skipped)") follow. */
+ * i < profile->function_count; made-up frames (threads, "(skipped)") follow, and functions at one
+ * of their lines. */
 struct view_frame {
     const char *name;    /* as shown; Python functions are py::QUALNAME:FILE */
     const char *object;  /* path of the module, "" for made-up frames */
     const char *symbol;  /* as in the symbol table, "" where there is none */
     const char *file;    /* where it is declared, "" unknown */
     uint32_t line;       /* 0 unknown */
+    uint32_t at_line;    /* the line that is executing, where lines were asked for; else 0 */
     uint32_t function;   /* of the profile; NONE: made up */
     uint64_t start;      /* address in the object */
     uint8_t kind;        /* enum function_kind; FUNCTION_ROOT: a thread (--merge-threads=no) */
@@ -65,6 +67,8 @@ struct view {
 struct view_choice {
     bool no_inline;     /* leave inlined functions out: their cost is the real function's */
     bool split_threads; /* a top frame for each thread instead of all merged */
+    bool by_line;       /* a function is a frame for each line that executes or calls in it, and
+                         * one for its calls; at line detail, where lines are known */
     const char *part;   /* only the parts of this name; NULL: all */
 };
 

@@ -5,6 +5,7 @@
  * of the site it was called from; one pass over the counts puts the instructions where the pieces
  * of the blocks lie. Both are linear in what they read, with a hash lookup for each frame.
  */
+#include "common/map.h"
 #include "common/memory.h"
 #include "profile/view_edit.h"
 
@@ -19,20 +20,47 @@ struct build {
     uint32_t *node_of;       /* by context: its node; NONE for roots of merged threads */
     uint8_t *chosen;         /* by context */
     uint32_t *thread_frames; /* by thread; NONE: none yet */
+    struct map line_frames;  /* (function, line) -> frame */
     uint32_t root_frame;     /* where instructions of no function go; NONE until there are some */
 };
 
-/* Down the inlined functions of a location. The first frame stands for the real function, which
- * is `node` already, whatever the debug info calls it. */
-static uint32_t inlined_node(struct build *build, uint32_t node, uint32_t location)
+/* The frame of a function while `line` executes in it. */
+static uint32_t frame_at(struct build *build, uint32_t function, uint32_t line)
 {
+    struct view *view = build->builder.view;
+
+    if (!line)
+        return function;
+    uint32_t *place = map_place(&build->line_frames, map_pair(function, line));
+    if (*place == MAP_ABSENT) {
+        struct view_frame frame = view->frames[function];
+        frame.at_line = line;
+        *place = (uint32_t)view->frame_count;
+        *array_push(view->frames, view->frame_count, view->frame_capacity) = frame;
+    }
+    return *place;
+}
+
+/* The node of a context at a location: down its inlined functions. The first frame stands for the
+ * real function, which is the context's node already, whatever the debug info calls it. */
+static uint32_t node_at(struct build *build, size_t context, uint32_t location, bool by_line)
+{
+    const struct profile *profile = build->profile;
+    struct view *view = build->builder.view;
+    uint32_t node = build->node_of[context];
+
     if (!build->inlined || location == NONE)
         return node;
-    const struct location *chain = &build->profile->locations[location];
-    for (uint32_t i = 1; i < chain->count; i++) {
-        uint32_t function = build->profile->location_frames[chain->first + i].function;
-        node = view_builder_child(&build->builder, node, function, VIEW_INLINED);
-    }
+    const struct location *chain = &profile->locations[location];
+    const struct location_frame *frame = &profile->location_frames[chain->first];
+    if (by_line && chain->count && profile->contexts[context].parent != NONE)
+        node = view_builder_child(&build->builder, view->parent[node],
+                                  frame_at(build, profile->contexts[context].function, frame->line),
+                                  0);
+    for (uint32_t i = 1; i < chain->count; i++)
+        node = view_builder_child(&build->builder, node,
+                                  frame_at(build, frame[i].function, by_line ? frame[i].line : 0),
+                                  VIEW_INLINED);
     return node;
 }
 
@@ -80,8 +108,12 @@ static void place_context(struct build *build, size_t index)
     if (!build->chosen[index])
         return;
     uint32_t parent = build->node_of[context->parent];
-    if (context->site != NONE)
-        parent = inlined_node(build, parent, profile->sites[context->site].location);
+    if (context->site != NONE) {
+        const struct site *site = &profile->sites[context->site];
+        /* Calls from several places, taken together, come from no one line. */
+        parent = node_at(build, context->parent, site->location,
+                         build->choice->by_line && site->next == NONE);
+    }
     uint32_t node = view_builder_child(&build->builder, parent, context->function, 0);
     build->node_of[index] = node;
     build->builder.view->calls[node] += context->calls;
@@ -91,7 +123,7 @@ static void add_self(struct build *build, size_t context, uint32_t location, uin
 {
     if (instructions == 0)
         return;
-    uint32_t node = inlined_node(build, build->node_of[context], location);
+    uint32_t node = node_at(build, context, location, build->choice->by_line);
     if (node == build->node_of[context] && build->profile->contexts[context].parent == NONE) {
         if (build->root_frame == NONE)
             build->root_frame = view_add_frame(build->builder.view, "(skipped)", FUNCTION_MARKER);
@@ -156,5 +188,6 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
     free(build.node_of);
     free(build.chosen);
     free(build.thread_frames);
+    map_free(&build.line_frames);
     return OK;
 }

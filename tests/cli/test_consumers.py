@@ -75,6 +75,24 @@ def test_pprof_reads_the_tree(pprof, tmp_path, program_flame):
     assert "inner (inline)" in traces
 
 
+def test_pprof_lists_our_lines(pprof, tmp_path, program_flame):
+    """Line by line, its listing of a source has what report --lines has; and calls their cost."""
+    listing = pprof(export(program_flame, "pprof", tmp_path / "x.pb.gz"), "-list=.",
+                    f"-source_path={os.path.dirname(program_flame)}")
+    theirs, totals = collections.Counter(), {}
+    for routine in listing.split("ROUTINE ====")[1:]:
+        if not routine.splitlines()[0].endswith("program.c"):
+            continue
+        for flat, total, line in re.findall(r"^ +(\S+) +(\S+) +(\d+):", routine, re.M):
+            theirs[int(line)] += 0 if flat == "." else int(flat)
+            totals[int(line)] = total
+    ours = {line["line"]: line["instructions"] for line in json.loads(
+        run("report", program_flame, "--lines=program.c", "--json").stdout)["lines"]}
+    assert {line: count for line, count in theirs.items() if count} == ours
+    assert any(total != "." and line not in ours or int(total) > ours[line]
+               for line, total in totals.items() if total != ".")
+
+
 def test_pprof_keeps_huge_counts(pprof, tmp_path):
     raw = pprof(export(imported(tmp_path, f"a {HUGE}\n"), "pprof", tmp_path / "x.pb.gz"), "-raw")
     assert str(HUGE) in raw
