@@ -157,6 +157,7 @@ struct core {
     bool recording;
     uint32_t plane;          /* where counts go now */
     uint64_t repairs[REPAIR_KINDS];
+    uint64_t no_landing;     /* the engine's own: `code` of entries that it did not push itself */
     struct python python;
     struct jit jit;
     struct core_block *blocks;
@@ -232,7 +233,8 @@ static inline void core_push(struct core *core, struct thread *thread, uint64_t 
     if (hot->top == hot->limit)
         core_grow_stack(core, thread);
     *hot->top++ = (struct stack_entry){
-        .return_address = return_address, .stack_pointer = sp, .context = hot->current};
+        .return_address = return_address, .stack_pointer = sp, .context = hot->current,
+        .code = core->no_landing};
 }
 
 static inline void core_call(struct core *core, struct thread *thread, uint32_t site,

@@ -102,7 +102,8 @@ static struct stack *stack_new(struct core *core, struct context *context, uint6
     }
     stack->plane = core->plane;
     stack->base[0] = (struct stack_entry){
-        .return_address = STACK_BOTTOM_MARK, .stack_pointer = sp, .context = context};
+        .return_address = STACK_BOTTOM_MARK, .stack_pointer = sp, .context = context,
+        .code = core->no_landing};
     stack->saved = (struct hot){.current = context, .top = stack->base + 1};
     stack->start_unknown = !sp;
     stack->python.count = 0;

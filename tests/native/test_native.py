@@ -81,6 +81,20 @@ def test_random_blocks_leave_the_same(seed, detail, compiled, folder):
     same_as_alone(folder, [compiled("random_blocks"), 3000, seed], f"--detail={detail}")
 
 
+def test_thread_that_runs_to_the_end_is_counted(compiled, folder):
+    info = same_as_alone(folder, [compiled("running_thread")], "--detail=function")
+    assert info["total_instructions"] >= 3 * 100000000
+
+
+@pytest.mark.parametrize("name", ("signals", "threads", "random_blocks"))
+def test_without_avx512(name, compiled, folder):
+    command = [compiled(name), *([3000, 1] if name == "random_blocks" else [])]
+    alone = run(command, cwd=folder)
+    done = run([BUILD / "src/engines/native/trueflame-native", "--without=avx512", "--", command[0],
+                *command], cwd=folder)
+    assert (done.stdout, done.returncode) == (alone.stdout, alone.returncode), done.stderr.decode()
+
+
 REAL = {
     "true": ["/bin/true"],
     "git": ["git", "--version"],

@@ -9,6 +9,7 @@
 
 #include "engines/native/cache.h"
 #include "engines/native/emit.h"
+#include "engines/native/vectors.h"
 
 /* translation.h */
 void emit_stub(struct emitter *e, uint32_t id);
@@ -101,6 +102,38 @@ static inline bool fits_in_32(uint64_t value)
     return (uint64_t)(int64_t)(int32_t)value == value;
 }
 
+/* mov qword gs:[offset], value */
+static inline void store_thread_constant(struct emitter *e, uint32_t offset, uint32_t value)
+{
+    emit_bytes(e, "\x65\x48\xc7\x04\x25", 5);
+    emit_u32(e, offset);
+    emit_u32(e, value);
+}
+
+/* jmp gs:[offset] */
+static inline void jump_through_thread(struct emitter *e, uint32_t offset)
+{
+    emit_bytes(e, "\x65\xff\x24\x25", 4);
+    emit_u32(e, offset);
+}
+
+/* lea reg, [base + offset]; flags stay. */
+static inline void op_lea(struct emitter *e, unsigned reg, unsigned base, uint32_t offset)
+{
+    emit_byte(e, 0x48);
+    emit_byte(e, OP_LEA);
+    emit_byte(e, 0x80 | reg << 3 | base);
+    emit_u32(e, offset);
+}
+
+/* reg = rsp + 8 */
+static inline void lea_above_stack(struct emitter *e, unsigned reg)
+{
+    emit_bytes(e, "\x48\x8d", 2);
+    emit_byte(e, 0x44 | reg << 3);
+    emit_bytes(e, "\x24\x08", 2);
+}
+
 /* mov eax, number of the context that `context` points to */
 static inline void load_context_number(struct emitter *e, unsigned context)
 {
@@ -123,13 +156,16 @@ static inline void restore_flags(struct emitter *e) /* rax is spilled */
     emit_bytes(e, "\x04\x7f\x9e", 3); /* add al, 127; sahf */
 }
 
-static inline void restore_all(struct emitter *e, bool flags)
+#define ALL_THREE (1 << RAX | 1 << RCX | 1 << RDX)
+
+/* Puts back the borrowed registers of the set, and the flags if they were `saved`. */
+static inline void restore(struct emitter *e, bool flags, unsigned registers)
 {
     if (flags)
         restore_flags(e);
-    emit_unspill(e, RAX);
-    emit_unspill(e, RCX);
-    emit_unspill(e, RDX);
+    for (unsigned reg = RAX; reg <= RDX; reg++)
+        if (registers >> reg & 1)
+            emit_unspill(e, reg);
 }
 
 /* One piece of cold code at a time. */
@@ -143,23 +179,13 @@ static inline void cold_end(const struct emitter *cold)
     cache.cold = cold->address - CACHE_START;
 }
 
-/* add qword gs:[instructions], count; the flags are free. */
-static inline void add_instructions(struct emitter *e, unsigned count)
-{
-    if (!count)
-        return;
-    emit_bytes(e, "\x65\x48\x83\x04\x25", 5);
-    emit_u32(e, FIELD(instructions));
-    emit_byte(e, count);
-}
-
 /* Cold code that counts, puts everything back and leaves by the exit. */
-static inline uint64_t cold_exit(uint32_t id, bool flags, unsigned count)
+static inline uint64_t cold_exit(uint32_t id, bool flags, unsigned registers, unsigned count)
 {
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
-    add_instructions(&cold, count);
-    restore_all(&cold, flags);
+    vectors_emit_count(&cold, count);
+    restore(&cold, flags, registers);
     emit_stub(&cold, id);
     cold_end(&cold);
     return address;

@@ -1,6 +1,7 @@
 /* cache.c: see cache.h. */
 #include "engines/native/cache.h"
 #include "engines/native/fast.h"
+#include "engines/native/jumps.h"
 #include "engines/native/layout.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -29,7 +30,7 @@ static void map_cache(void)
     sys(madvise, CACHE_WRITE, CACHE_SIZE, MADV_DONTFORK);
     sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
     sys(close, file);
-    cache.hot = CACHE_JUMPS_BYTES;
+    cache.hot = CACHE_DATA_BYTES;
     cache.cold = COLD_START;
     cache.stubs = CACHE_SIZE;
     cache.exit_count = cache.block_count = 1;
@@ -199,7 +200,22 @@ static void unlink_block(struct block *block)
     }
     block->incoming = 0;
     block->flags |= BLOCK_DEAD;
+    jumps_forget(block);
     close_entry(block);
+}
+
+void cache_unlink_all(void)
+{
+    for (uint32_t id = 1; id < cache.exit_count; id++) {
+        struct exit *exit = &cache.exits[id];
+        if (!exit->linked)
+            continue;
+        exit->linked = 0;
+        patch(exit->patch, CACHE_START + exit->stub);
+    }
+    for (uint32_t number = 1; number < cache.block_count; number++)
+        cache.blocks[number].incoming = 0;
+    jumps_forget_all();
 }
 
 void cache_invalidate(uint64_t start, uint64_t end)

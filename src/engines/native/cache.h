@@ -1,7 +1,7 @@
 /*
  * cache.h: the code cache: translated blocks, the exits out of them, and how to find both.
  *
- *   jumps     one word for each of 65536 indirect jump targets (fast.c)
+ *   data      tables of the targets of indirect jumps and calls (jumps.c), constants
  *   hot   ->  blocks, one after the other            the program's instructions
  *   cold  ->  what sequences of fast.c do rarely, entries of blocks for indirect branches
  *   stubs <-  from the end: exits that are taken once, then linked past
@@ -29,7 +29,8 @@ struct mark {
     uint16_t offset;  /* from the block's code on */
     uint16_t spilled; /* bit n: register n is in spill[n] */
     uint8_t kind : 1; /* enum mark_kind */
-    uint8_t segment : 7; /* of the block */
+    uint8_t given : 1; /* the vector registers are the program's */
+    uint8_t segment : 6; /* of the block */
     int8_t ahead;     /* instructions already counted but not yet executed */
     uint16_t pc_offset; /* from the block's pc on */
 };
@@ -48,7 +49,11 @@ struct block {
     uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
 };
 
-enum block_flags { BLOCK_DEAD = 1, BLOCK_PLT = 2 };
+enum block_flags {
+    BLOCK_DEAD = 1,
+    BLOCK_PLT = 2,
+    BLOCK_FLAGS_LIVE = 4, /* arithmetic flags may be read before they are written */
+};
 
 enum exit_kind {
     EXIT_NONE,
@@ -58,7 +63,7 @@ enum exit_kind {
     EXIT_CALL_INDIRECT, /* to thread.target, return address pushed */
     EXIT_RETURN,        /* to thread.target, return address popped */
     EXIT_ENTER,         /* to `target`: a call was made, the context is right */
-    EXIT_LANDED,        /* to thread.target: a return was made, the context is right */
+    EXIT_ENTERED,       /* to thread.target: a call was made, the context is right */
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
     EXIT_PYTHON_ENTER,  /* python_watch.c; these three go on at `landing` */
@@ -120,7 +125,10 @@ struct block *cache_find(uint64_t pc);
 /* The block whose code holds cache address `address`, or NULL. */
 struct block *cache_find_code(uint64_t address);
 
-#define CACHE_JUMPS_BYTES (65536u * 8)
+/* Two tables for each kind of target, then the constants of vectors.h. */
+#define CACHE_TABLE_BYTES (65536u * 8)
+#define CACHE_CONSTANTS   (4 * CACHE_TABLE_BYTES)
+#define CACHE_DATA_BYTES  (CACHE_CONSTANTS + 8192)
 
 /* Is there room for the largest block? */
 bool cache_has_room(void);
@@ -131,6 +139,9 @@ uint32_t cache_add_exit(void);
 
 /* The branch of exit `id` goes to cache address `code`, an entry of `to`, from now on. */
 void cache_link(uint32_t id, struct block *to, uint64_t code);
+
+/* Whoever runs in the cache leaves it after a block or two. */
+void cache_unlink_all(void);
 
 /* Blocks with source bytes in [start, end) are gone. */
 void cache_invalidate(uint64_t start, uint64_t end);

@@ -8,6 +8,7 @@
  * comes here and is shown to the core.
  */
 #include "engines/native/fast.h"
+#include "engines/native/jumps.h"
 #include "engines/native/lines.h"
 #include "engines/native/progress.h"
 #include "engines/native/python_watch.h"
@@ -78,7 +79,7 @@ static struct block *take_jump(struct native_thread *thread, uint32_t id)
     if (context_stays(from, to))
         cache_link(id, to, CACHE_START + to->code);
     else if (!(from->flags & BLOCK_PLT))
-        cache_link(id, to, fast_transition_entry(to));
+        cache_link(id, to, jumps_transition_entry(to));
     return to;
 }
 
@@ -89,6 +90,17 @@ static struct block *take_enter(struct native_thread *thread, uint32_t id)
     if (!belongs(thread, to))
         return enter_block(thread);
     cache_link(id, to, CACHE_START + to->code);
+    return to;
+}
+
+/* An indirect call whose callee is in no table of targets. */
+static struct block *take_entered(struct native_thread *thread)
+{
+    thread->pc = thread->target;
+    struct block *to = translate_block(thread->pc);
+    if (!belongs(thread, to))
+        return enter_block(thread);
+    jumps_remember(to, TARGET_CALLED);
     return to;
 }
 
@@ -103,7 +115,7 @@ static struct block *take_indirect_jump(struct native_thread *thread, uint32_t i
     }
     struct block *to = enter_block(thread);
     if (!from_plt && !(to->flags & BLOCK_PLT))
-        fast_remember_jump(to->pc, fast_jump_entry(to));
+        jumps_remember(to, TARGET_JUMPED);
     return to;
 }
 
@@ -116,7 +128,7 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
     struct child_slot slot = {.key = caller->key + exit->site, .child = thread->hot.current};
     if (!direct) {
         slot.target = callee->pc;
-        slot.code = fast_call_entry(callee);
+        jumps_remember(callee, TARGET_CALLED);
     }
     *(direct ? fast_call_slot(thread, caller, exit->site)
              : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
@@ -187,7 +199,7 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     case EXIT_JUMP: return take_jump(thread, id);
     case EXIT_JUMP_INDIRECT: return take_indirect_jump(thread, id);
     case EXIT_ENTER: return take_enter(thread, id);
-    case EXIT_LANDED: thread->pc = thread->target; return enter_block(thread);
+    case EXIT_ENTERED: return take_entered(thread);
     case EXIT_MISMATCH: thread->pc = exit->target; return enter_block(thread);
     case EXIT_CALL: return take_call(thread, id, exit->target);
     case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
@@ -241,6 +253,7 @@ uint64_t thread_dispatch(struct native_thread *thread)
         threads_catch_up(thread);
     struct block *block = take_exit(thread, thread->exit_id);
     uint64_t code = CACHE_START + block->code;
+    core_keep_room(&core, thread->thread);
     if (options.progress)
         progress_tell();
     lock_give(&cache.lock);
@@ -250,7 +263,9 @@ uint64_t thread_dispatch(struct native_thread *thread)
 
 uint64_t thread_enter(struct native_thread *thread)
 {
-    return CACHE_START + enter_block(thread)->code;
+    uint64_t code = CACHE_START + enter_block(thread)->code;
+    core_keep_room(&core, thread->thread);
+    return code;
 }
 
 struct block *thread_enter_block(struct native_thread *thread)

@@ -73,7 +73,7 @@ thread_resume_flags:
         mov REGISTER(13), %r13
         mov REGISTER(14), %r14
         mov REGISTER(15), %r15
-        jmp *%gs:THREAD_CACHE_PC
+        jmp *%gs:THREAD_CACHE_ENTRY
         .globl thread_resume_end
 thread_resume_end:
 

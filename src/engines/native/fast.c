@@ -1,38 +1,49 @@
 /*
- * fast.c: the sequences that calls, returns and indirect jumps become, so that nearly all of them
- * stay inside the cache.
+ * fast.c: the sequences that calls and returns become, so that nearly all of them stay inside the
+ * cache. jumps.c has those of indirect jumps and the entries of blocks.
  *
- * A sequence borrows rax, rcx and rdx, whose values wait in their spill slots, and the flags,
- * which wait in thread.saved_flags as lahf and seto have them:
+ * A sequence borrows rax and rcx, rarely rdx, whose values wait in their spill slots. The count and
+ * the shadow stack's top are in vector registers (vectors.h), so nothing here waits for memory
+ * that was just written, except for the current context.
  *
  *   call     the child of (context, site) is in one of four slots beside the context, else in the
  *            thread's table of children, at a place that follows from the key alone; one
- *            comparison each. Push the shadow entry, change context.
- *   call *   the same, with the target in the key; the slot also has the callee's code.
- *   ret      the newest shadow entry has this address and this stack pointer. Its `code` is the
- *            landing behind the call, where registers and flags are put back.
- *   jmp *    the stack pointer is within reach of the frame; the target's code is in the table
- *            of jumps, one word an entry so that threads can share it. The target's jump entry
- *            sees that the context is that of its function.
+ *            comparison each. Settle the count, push the shadow entry, change context.
+ *   call *   the same; the child's entry must be the target. On through a table of the blocks that
+ *            are called (jumps.c).
+ *   ret      pops the address and goes straight to the newest shadow entry's `code`, the landing
+ *            behind the call. That one sees, without a flag, that the address is its own, then
+ *            that the stack pointer is the entry's; it pops the entry and goes on.
  *
  * Everything else leaves the cache and is told to the core, which also fills these tables.
  * Flags are never assumed dead: a direct call looks ahead into its callee, a landing into the code
- * behind the call, an entry into its block; where that proves nothing, they are put back.
+ * behind the call, an entry into its block; where that proves nothing, they are saved and put
+ * back. A return that went elsewhere has changed none.
+ *
+ * There is always room on the shadow stack: a push goes with a step down the tree, and slow paths
+ * keep room for a stack as deep as the tree. Only where recursion is folded does a call ask.
  *
  * A call to a PLT stub of the plain kind (endbr64? jmp *slot) becomes a call through the slot; the
  * stub's instructions are counted with the caller's, where they belong.
  */
 #include "engines/native/fast.h"
 #include "engines/native/assemble.h"
+#include "engines/native/jumps.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
 #include "engines/native/translation.h"
 
-/* A member of the newest shadow entry, from `top` on. */
-#define NEWEST(member)                                                                             \
-    ((int8_t)((int)offsetof(struct stack_entry, member) - (int)sizeof(struct stack_entry)))
+#define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
+#define RAX_RCX       (1 << RAX | 1 << RCX)
+#define SLOT_MASK     ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
 
-#define SLOT_MASK ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
+/* Cache addresses of code that all blocks share. */
+static struct {
+    uint64_t leave;       /* out of the cache: the registers become the program's */
+    uint64_t enter;       /* in, to thread.cache_pc */
+    uint64_t enter_end, enter_loads[2];
+    uint64_t slow_return; /* rcx: the address, popped; rax and rcx are borrowed */
+} common;
 
 /* ---- tables ---- */
 
@@ -63,75 +74,53 @@ struct child_slot *fast_indirect_slot(const struct native_thread *thread,
     return slot_at(thread, (context_number(context) << 5) + site_hash(site) + 2 * (uint32_t)target);
 }
 
-/* An entry: code in the low half, the upper bits of the pc in the high half. */
-#define JUMP_MIX 0x9e3bu
-
-void fast_remember_jump(uint64_t pc, uint64_t code)
-{
-    uint32_t upper = pc >> 16;
-    uint16_t at = (uint16_t)(upper * JUMP_MIX ^ (uint32_t)pc);
-    uint64_t *table = (uint64_t *)cache_writable(0);
-    if (pc >> 48)
-        return;
-    __atomic_store_n(&table[at], (uint64_t)upper << 32 | code, __ATOMIC_RELEASE);
-}
-
 /* ---- pieces of sequences ---- */
 
-/* What ran, and `count` more, belongs to the context in register `context`; borrows `other`. */
-static void emit_settle(struct emitter *e, unsigned context, unsigned other, unsigned count)
+/* What ran, and `count` more, belongs to the context in register `context`. */
+static void emit_settle(struct emitter *e, unsigned context, unsigned count, bool begins)
 {
-    emit_load(e, other, FIELD(instructions));
-    if (count)
-        op_constant8(e, 0, other, count);
-    op_memory(e, OP_ADD_TO, other, context, CONTEXT(self_instructions));
-    emit_bytes(e, "\x65\x48\xc7\x04\x25", 5); /* mov qword gs:[...], 0 */
-    emit_u32(e, FIELD(instructions));
-    emit_u32(e, 0);
+    vectors_emit_count(e, count);
+    vectors_emit_settle(e, context, begins);
 }
 
-/* eax = (number of the context in `context`) * 32 + constant */
-static void emit_hash(struct emitter *e, unsigned context, uint32_t site)
+void emit_child_slot(struct emitter *e, unsigned context, uint32_t site)
 {
     load_context_number(e, context);
     emit_bytes(e, "\xc1\xe0\x05", 3); /* shl eax, 5 */
     op_constant32(e, 0, RAX, site_hash(site));
 }
 
-/* The address of the slot, from the hash in eax. */
-static void emit_slot(struct emitter *e)
+void emit_child_address(struct emitter *e)
 {
     op_constant32(e, 4, RAX, SLOT_MASK);
     op_thread(e, OP_ADD, RAX, FIELD(children));
 }
 
-/* Pushes the shadow entry; `top` is borrowed, `context` too if `sp` differs. */
+/* Pushes the shadow entry; `top` and `context` are lost. */
 static void emit_shadow_push(struct emitter *e, unsigned top, unsigned context, uint64_t return_address,
                              uint64_t landing)
 {
-    op_memory(e, OP_STORE, context, top, offsetof(struct stack_entry, context));
+    op_memory(e, OP_STORE, context, top, ENTRY(context));
     if (fits_in_32(return_address)) {
-        store_constant(e, top, offsetof(struct stack_entry, return_address), return_address);
+        store_constant(e, top, ENTRY(return_address), return_address);
     } else {
         emit_constant(e, context, return_address);
-        op_memory(e, OP_STORE, context, top, offsetof(struct stack_entry, return_address));
+        op_memory(e, OP_STORE, context, top, ENTRY(return_address));
     }
-    emit_bytes(e, "\x48\x8d", 2); /* lea context, [rsp + 8] */
-    emit_byte(e, 0x44 | context << 3);
-    emit_bytes(e, "\x24\x08", 2);
-    op_memory(e, OP_STORE, context, top, offsetof(struct stack_entry, stack_pointer));
-    store_constant(e, top, offsetof(struct stack_entry, code), landing);
-    op_constant8(e, 0, top, sizeof(struct stack_entry));
-    emit_store(e, FIELD(hot.top), top);
+    lea_above_stack(e, context);
+    op_memory(e, OP_STORE, context, top, ENTRY(stack_pointer));
+    store_constant(e, top, ENTRY(code), landing);
+    vectors_emit_push(e);
 }
 
-/* add qword [context + calls], 1 */
-static void emit_call_count(struct emitter *e, unsigned context)
+/* Where recursion folds, stacks get deeper than the tree. Borrows rax. */
+static void emit_room_check(struct emitter *e, uint64_t miss)
 {
-    emit_bytes(e, "\x48\x83", 2);
-    emit_byte(e, 0x40 | context);
-    emit_byte(e, CONTEXT(calls));
-    emit_byte(e, 1);
+    if (!options.max_contexts)
+        return;
+    vectors_emit_load_top(e, RAX);
+    op_thread(e, OP_COMPARE, RAX, FIELD(hot.limit));
+    jump_if(e, IF_EQUAL, miss);
 }
 
 /* ---- calls ---- */
@@ -173,24 +162,105 @@ static bool lands_here(const struct translation *t, unsigned index)
     return index + 1 < t->count;
 }
 
+/* reg += constant; flags stay. Borrows rdx for large ones. */
+static void emit_add_constant(struct emitter *e, unsigned reg, uint64_t value)
+{
+    if (fits_in_32(value)) {
+        op_lea(e, reg, reg, value);
+        return;
+    }
+    emit_spill(e, RDX);
+    emit_constant(e, RDX, value);
+    emit_bytes(e, "\x48\x8d", 2); /* lea reg, [reg + rdx] */
+    emit_byte(e, 0x04 | reg << 3);
+    emit_byte(e, RDX << 3 | reg);
+    emit_unspill(e, RDX);
+}
+
+/* rcx is zero if it was `address`; on if so, else by way of the jump's target. Flags stay. */
+void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise)
+{
+    emit_add_constant(e, RCX, -address);
+    emit_bytes(e, "\xe3\x05", 2); /* jrcxz over the jump */
+    emit_jump(e, otherwise);
+}
+
+uint64_t cold_unverified(uint64_t address, uint64_t to)
+{
+    struct emitter cold = cold_begin();
+    uint64_t at = cold.address;
+    emit_add_constant(&cold, RCX, address);
+    emit_jump(&cold, to);
+    cold_end(&cold);
+    return at;
+}
+
+/* The address was right but the stack pointer is not. */
+static uint64_t cold_other_stack(uint64_t next, bool flags)
+{
+    struct emitter cold = cold_begin();
+    uint64_t at = cold.address;
+    if (flags)
+        restore_flags(&cold);
+    emit_constant(&cold, RCX, next);
+    emit_jump(&cold, common.slow_return);
+    cold_end(&cold);
+    return at;
+}
+
+/* rcx is the address that was popped, rax the shadow stack's top; both are borrowed. */
+struct landing {
+    uint64_t next;
+    bool flags; /* are live there */
+    uint64_t wrong, other_stack;
+};
+
+static struct landing landing_plan(uint64_t next, bool flags)
+{
+    struct landing landing = {next, flags, cold_unverified(next, common.slow_return), 0};
+    landing.other_stack = cold_other_stack(next, flags);
+    return landing;
+}
+
+static void landing_emit(struct emitter *e, const struct landing *landing)
+{
+    const int8_t newest = -(int8_t)sizeof(struct stack_entry);
+    emit_verify(e, landing->next, landing->wrong);
+    if (landing->flags) {
+        save_flags(e);
+        vectors_emit_load_top(e, RAX);
+    }
+    op_memory(e, OP_COMPARE, RSP, RAX, newest + ENTRY(stack_pointer));
+    jump_if(e, IF_NOT_EQUAL, landing->other_stack);
+    emit_load(e, RCX, FIELD(hot.current));
+    emit_settle(e, RCX, 0, false);
+    op_memory(e, OP_LOAD, RCX, RAX, newest + ENTRY(context));
+    emit_store(e, FIELD(hot.current), RCX);
+    vectors_emit_pop(e);
+    restore(e, landing->flags, RAX_RCX);
+}
+
 /* Where returns land: here, or at a way to the block that begins there. */
 static uint64_t other_landing(struct translation *t, unsigned index)
 {
     uint64_t next = t->pc + t->offsets[index + 1];
+    struct landing landing = landing_plan(next, !flags_dead_at(next));
     struct emitter cold = cold_begin();
-    uint64_t landing = cold.address;
-    restore_all(&cold, !flags_dead_at(next));
+    uint64_t address = cold.address;
+    landing_emit(&cold, &landing);
     emit_align_patch(&cold, 1);
     emit_byte(&cold, 0xe9);
     emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, next));
     cold_end(&cold);
-    return landing;
+    return address;
 }
 
 static void emit_landing(struct translation *t, unsigned index)
 {
+    struct landing landing =
+        landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
     add_mark(t, MARK_ENGINE, 0, 0, 0);
-    restore_all(&t->code, !flags_dead(t, index + 1));
+    landing_emit(&t->code, &landing);
 }
 
 /* A sequence that needs the landing's address before the landing is emitted: the address is
@@ -225,31 +295,46 @@ static void finish_call(struct translation *t, unsigned index, uint8_t *start, u
 /* The child is not beside the context in rcx: it may be in the table. On to `back` with it in rax. */
 static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
 {
+    struct emitter missed = cold_begin();
+    uint64_t missed_at = missed.address;
+    emit_unspill(&missed, RDX);
+    emit_jump(&missed, miss);
+    cold_end(&missed);
+
     struct emitter cold = cold_begin(), *e = &cold;
     uint64_t address = cold.address;
-    emit_hash(e, RCX, site);
-    emit_slot(e);
+    emit_spill(e, RDX);
+    emit_child_slot(e, RCX, site);
+    emit_child_address(e);
     emit_constant(e, RDX, site);
     op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
-    jump_if(e, IF_NOT_EQUAL, miss);
+    jump_if(e, IF_NOT_EQUAL, missed_at);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
     store_constant(e, RCX, context_slot(site) + offsetof(struct context_slot, site), site);
     op_memory(e, OP_STORE, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
+    emit_unspill(e, RDX);
     emit_jump(e, back);
     cold_end(e);
     return address;
 }
 
+/* cmp dword [context + slot's site], site; sites are below 2^32 */
+static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site)
+{
+    emit_byte(e, 0x81);
+    emit_byte(e, 0x78 | context);
+    emit_byte(e, context_slot(site) + offsetof(struct context_slot, site));
+    emit_u32(e, site);
+}
+
 /* rax = the child of the context in rcx. */
 static void emit_child(struct emitter *e, uint32_t site, uint64_t miss)
 {
-    const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4;
+    const unsigned compare_bytes = 7, branch_bytes = 6, load_bytes = 4;
     uint64_t back = e->address + compare_bytes + branch_bytes + load_bytes;
     uint64_t elsewhere = cold_child(site, miss, back);
-    emit_bytes(e, "\x48\x81\x79", 3); /* cmp qword [rcx + ...], site */
-    emit_byte(e, context_slot(site) + offsetof(struct context_slot, site));
-    emit_u32(e, site);
+    emit_compare_site(e, RCX, site);
     jump_if(e, IF_NOT_EQUAL, elsewhere);
     op_memory(e, OP_LOAD, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
 }
@@ -263,7 +348,7 @@ static void emit_direct_call(struct translation *t, unsigned index)
     bool flags = !flags_dead_at(target);
     uint32_t site = call_site(t, index);
     uint32_t id = new_exit(t, index, EXIT_CALL, target);
-    uint64_t miss = cold_exit(id, flags, t->folded);
+    uint64_t miss = cold_exit(id, flags, RAX_RCX, t->folded);
     uint8_t *start = e->out;
     cache.exits[id].site = site;
     emit_push_constant(e, next);
@@ -272,63 +357,97 @@ static void emit_direct_call(struct translation *t, unsigned index)
     if (flags)
         save_flags(e);
     emit_spill(e, RCX);
-    emit_spill(e, RDX);
+    emit_room_check(e, miss);
     emit_load(e, RCX, FIELD(hot.current));
     emit_child(e, site, miss);
-    emit_load(e, RDX, FIELD(hot.top));
-    op_thread(e, OP_COMPARE, RDX, FIELD(hot.limit));
-    jump_if(e, IF_EQUAL, miss);
+    emit_settle(e, RCX, t->folded, true);
     emit_store(e, FIELD(hot.current), RAX);
-    emit_call_count(e, RAX);
-    emit_settle(e, RCX, RAX, t->folded);
-    emit_shadow_push(e, RDX, RCX, next, LANDING_UNKNOWN);
-    restore_all(e, flags);
+    vectors_emit_load_top(e, RAX);
+    emit_shadow_push(e, RAX, RCX, next, LANDING_UNKNOWN);
+    restore(e, flags, RAX_RCX);
     emit_align_patch(e, 1);
     emit_byte(e, 0xe9);
     emit_linkable(e, new_exit(t, index, EXIT_ENTER, target));
     finish_call(t, index, start, id);
 }
 
-/* The target is in rcx and in thread.target, the return address is pushed; rcx alone is spilled. */
-static void emit_call_through(struct translation *t, unsigned index)
+/* The child of the context in rax for the target in rcx is not beside it: it may be in the table.
+ * On to `back` with it in rdx. */
+static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
 {
-    struct emitter *e = &t->code;
-    uint64_t next = t->pc + t->offsets[index + 1];
-    uint32_t site = call_site(t, index);
-    uint32_t id = new_exit(t, index, EXIT_CALL_INDIRECT, 0);
-    uint64_t miss = cold_exit(id, true, t->folded);
-    uint8_t *start = e->out;
-    cache.exits[id].site = site;
-    emit_spill(e, RAX);
-    save_flags(e);
-    emit_spill(e, RDX);
-    emit_load(e, RDX, FIELD(hot.current));
-    emit_hash(e, RDX, site);
+    struct emitter cold = cold_begin(), *e = &cold;
+    uint64_t address = cold.address;
+    emit_store(e, FIELD(target), RCX);
+    op_register(e, OP_LOAD, RDX, RAX);
+    emit_child_slot(e, RDX, site);
     emit_bytes(e, "\x8d\x04\x48", 3); /* lea eax, [rax + rcx * 2] */
-    emit_slot(e);
+    emit_child_address(e);
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, target));
     jump_if(e, IF_NOT_EQUAL, miss);
     emit_constant(e, RCX, site);
     op_memory(e, OP_ADD, RCX, RDX, CONTEXT(key));
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, miss);
-    emit_load(e, RCX, FIELD(hot.top));
-    op_thread(e, OP_COMPARE, RCX, FIELD(hot.limit));
-    jump_if(e, IF_EQUAL, miss);
-    emit_store(e, FIELD(slot), RAX);
-    emit_settle(e, RDX, RAX, t->folded);
-    emit_shadow_push(e, RCX, RDX, next, LANDING_UNKNOWN);
-    emit_load(e, RAX, FIELD(slot));
-    op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct child_slot, child));
-    emit_store(e, FIELD(hot.current), RCX);
-    emit_call_count(e, RCX);
-    emit_bytes(e, "\xff\x60", 2); /* jmp [rax + code] */
-    emit_byte(e, offsetof(struct child_slot, code));
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
+    store_constant(e, RDX, context_slot(site) + offsetof(struct context_slot, site), site);
+    op_memory(e, OP_STORE, RAX, RDX, context_slot(site) + offsetof(struct context_slot, child));
+    emit_bytes(e, "\x48\x92", 2); /* xchg rax, rdx */
+    emit_load(e, RCX, FIELD(target));
+    emit_jump(e, back);
+    cold_end(e);
+    return address;
+}
+
+/* rdx = the child of the context in rax for the target in rcx. */
+static void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss)
+{
+    const unsigned compare_bytes = 7, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
+    uint64_t back = e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
+    uint64_t elsewhere = cold_indirect_child(site, miss, back);
+    emit_compare_site(e, RAX, site);
+    jump_if(e, IF_NOT_EQUAL, elsewhere);
+    op_memory(e, OP_LOAD, RDX, RAX, context_slot(site) + offsetof(struct context_slot, child));
+    op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
+    jump_if(e, IF_NOT_EQUAL, elsewhere);
+}
+
+static uint64_t cold_store_target(uint64_t to)
+{
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    emit_store(&cold, FIELD(target), RCX);
+    emit_jump(&cold, to);
+    cold_end(&cold);
+    return address;
+}
+
+/* The target is in rcx, the return address is pushed; rcx alone is spilled. */
+static void emit_call_through(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    uint64_t next = t->pc + t->offsets[index + 1];
+    uint32_t site = call_site(t, index);
+    uint32_t id = new_exit(t, index, EXIT_CALL_INDIRECT, 0);
+    uint64_t miss = cold_exit(id, true, ALL_THREE, t->folded);
+    uint8_t *start = e->out;
+    cache.exits[id].site = site;
+    emit_spill(e, RAX);
+    save_flags(e);
+    emit_spill(e, RDX);
+    emit_room_check(e, cold_store_target(miss));
+    emit_load(e, RAX, FIELD(hot.current));
+    emit_indirect_child(e, site, miss);
+    emit_settle(e, RAX, t->folded, true);
+    emit_store(e, FIELD(hot.current), RDX);
+    vectors_emit_load_top(e, RDX);
+    emit_shadow_push(e, RDX, RAX, next, LANDING_UNKNOWN);
+    emit_unspill(e, RDX);
+    jumps_emit_go(e, TARGET_CALLED);
     finish_call(t, index, start, id);
 }
 
 /* rcx = target; spills rcx. */
-static void emit_load_target(struct translation *t, unsigned index)
+void emit_load_target(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
     struct copy copy;
@@ -341,17 +460,14 @@ static void emit_load_target(struct translation *t, unsigned index)
         add_mark(t, MARK_PROGRAM, here, 1 << RCX, t->ahead);
     }
     copy_emit_body(e, &copy);
-    add_mark(t, MARK_PROGRAM, here, 1 << RCX, t->ahead);
-    emit_store(e, FIELD(target), RCX);
 }
 
 /* rcx = the word at `slot`; spills rcx. */
-static void emit_load_slot(struct emitter *e, uint64_t slot)
+void emit_load_slot(struct emitter *e, uint64_t slot)
 {
     emit_spill(e, RCX);
     emit_constant(e, RCX, slot);
     op_memory(e, OP_LOAD, RCX, RCX, 0);
-    emit_store(e, FIELD(target), RCX);
 }
 
 void emit_call(struct translation *t, unsigned index)
@@ -381,70 +497,37 @@ void emit_call(struct translation *t, unsigned index)
 
 /* ---- returns ---- */
 
+/* ret n, which no compiler makes any more. */
+static void emit_slow_return(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    uint32_t id = new_exit(t, index, EXIT_RETURN, 0);
+    uint16_t pops = t->instructions[index].immediate;
+    cache.exits[id].pops = pops;
+    emit_store(e, FIELD(target), RCX);
+    vectors_emit_count(e, t->folded);
+    emit_bytes(e, "\x48\x8d\xa4\x24", 4); /* lea rsp, [rsp + n] */
+    emit_u32(e, pops);
+    emit_unspill(e, RCX);
+    emit_stub(e, id);
+}
+
 void emit_return(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
-    const struct instruction *instruction = &t->instructions[index];
-    uint32_t id = new_exit(t, index, EXIT_RETURN, 0);
-    uint16_t pops = instruction->immediate;
-    cache.exits[id].pops = pops;
-
-    struct emitter cold = cold_begin();
-    uint64_t slow = cold.address;
-    emit_store(&cold, FIELD(target), RCX);
-    add_instructions(&cold, t->folded);
-    if (pops) {
-        emit_bytes(&cold, "\x48\x8d\xa4\x24", 4); /* lea rsp, [rsp + n] */
-        emit_u32(&cold, pops);
-    }
-    restore_all(&cold, true);
-    emit_stub(&cold, id);
-    cold_end(&cold);
-
     emit_spill(e, RCX);
     add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
     emit_byte(e, 0x59); /* pop rcx */
     add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_spill(e, RAX);
-    save_flags(e);
-    emit_spill(e, RDX);
-    emit_load(e, RDX, FIELD(hot.top));
-    op_memory(e, OP_COMPARE, RCX, RDX, NEWEST(return_address));
-    jump_if(e, IF_NOT_EQUAL, slow);
-    op_memory(e, OP_COMPARE, RSP, RDX, NEWEST(stack_pointer));
-    jump_if(e, IF_NOT_EQUAL, slow);
-    emit_load(e, RCX, FIELD(hot.current));
-    emit_settle(e, RCX, RAX, t->folded);
-    op_memory(e, OP_LOAD, RCX, RDX, NEWEST(context));
-    emit_store(e, FIELD(hot.current), RCX);
-    op_memory(e, OP_LOAD, RCX, RDX, NEWEST(code));
-    op_constant8(e, 5, RDX, sizeof(struct stack_entry));
-    emit_store(e, FIELD(hot.top), RDX);
-    if (pops) {
-        emit_bytes(e, "\x48\x8d\xa4\x24", 4);
-        emit_u32(e, pops);
+    if (t->instructions[index].immediate) {
+        emit_slow_return(t, index);
+        return;
     }
-    emit_bytes(e, "\xff\xe1", 2); /* jmp rcx */
-}
-
-/* The return was an ordinary one, but the code behind the call is not known: the popped entry,
- * which rdx points to, still has the address. */
-static uint64_t plain_landing;
-
-uint64_t fast_plain_landing(void)
-{
-    if (plain_landing)
-        return plain_landing;
-    uint32_t id = cache_add_exit();
-    cache.exits[id].kind = EXIT_LANDED;
-    struct emitter cold = cold_begin();
-    plain_landing = cold.address;
-    op_memory(&cold, OP_LOAD, RCX, RDX, offsetof(struct stack_entry, return_address));
-    emit_store(&cold, FIELD(target), RCX);
-    restore_all(&cold, true);
-    emit_stub(&cold, id);
-    cold_end(&cold);
-    return plain_landing;
+    emit_spill(e, RAX);
+    vectors_emit_count(e, t->folded);
+    vectors_emit_load_top(e, RAX);
+    emit_bytes(e, "\xff\x60", 2); /* jmp [rax + the newest entry's code] */
+    emit_byte(e, ENTRY(code) - (int)sizeof(struct stack_entry));
 }
 
 /* Other threads may be pushing and popping; any entry does with this landing. */
@@ -453,60 +536,7 @@ void fast_forget_landings(uint64_t start, uint64_t end)
     for (struct stack *stack = core.stacks; stack; stack = stack->next)
         for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
             if (entry->return_address >= start && entry->return_address < end)
-                entry->code = fast_plain_landing();
-}
-
-/* ---- indirect jumps ---- */
-
-/* rcx = target, rcx is spilled. */
-static void emit_jump_through(struct translation *t, unsigned index)
-{
-    struct emitter *e = &t->code;
-    uint64_t slow = cold_exit(new_exit(t, index, EXIT_JUMP_INDIRECT, 0), true, 0);
-    emit_spill(e, RAX);
-    save_flags(e);
-    add_instructions(e, t->folded);
-    emit_spill(e, RDX);
-    emit_load(e, RDX, FIELD(hot.top));
-    op_memory(e, OP_LOAD, RAX, RDX, NEWEST(stack_pointer));
-    op_constant8(e, 5, RAX, 8);
-    op_register(e, OP_SUB, RAX, RSP);
-    op_thread(e, OP_COMPARE, RAX, FIELD(hot.reach));
-    jump_if(e, IF_ABOVE, slow);
-    op_register(e, OP_LOAD, RDX, RCX);
-    emit_bytes(e, "\x48\xc1\xea\x10", 4); /* shr rdx, 16 */
-    emit_bytes(e, "\x69\xc2", 2);         /* imul eax, edx, JUMP_MIX */
-    emit_u32(e, JUMP_MIX);
-    op_register32(e, OP_XOR, RAX, RCX);
-    emit_bytes(e, "\x0f\xb7\xc0", 3);         /* movzx eax, ax */
-    emit_bytes(e, "\x48\x8b\x04\xc5", 4);     /* mov rax, [rax * 8 + table] */
-    emit_u32(e, CACHE_START);
-    op_register32(e, OP_LOAD, RCX, RAX);      /* code */
-    emit_bytes(e, "\x48\xc1\xe8\x20", 4);     /* shr rax, 32 */
-    op_register32(e, OP_COMPARE, RAX, RDX);
-    jump_if(e, IF_NOT_EQUAL, slow);
-    emit_bytes(e, "\xff\xe1", 2);
-}
-
-void emit_indirect_jump(struct translation *t, unsigned index)
-{
-    struct emitter *e = &t->code;
-    uint64_t slot;
-    bool direct = t->instructions[index].class == CLASS_JUMP;
-    if (direct) {
-        plt_stub(branch_target(t, index), &slot);
-        add_mark(t, MARK_ENGINE, 0, 0, 0);
-        emit_load_slot(e, slot);
-    } else {
-        emit_load_target(t, index);
-    }
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    if (t->plt) {
-        emit_unspill(e, RCX);
-        emit_stub(e, new_exit(t, index, EXIT_JUMP_INDIRECT, 0));
-        return;
-    }
-    emit_jump_through(t, index);
+                entry->code = common.slow_return;
 }
 
 bool folds_count(const struct translation *t, unsigned index)
@@ -522,103 +552,66 @@ bool folds_count(const struct translation *t, unsigned index)
     }
 }
 
-/* ---- entries of blocks ---- */
+/* ---- in and out ---- */
 
-static void emit_to_block(struct emitter *e, struct block *block)
+static uint64_t leave_code(void)
 {
-    restore_all(e, !flags_dead_at(block->pc));
-    emit_jump(e, CACHE_START + block->code);
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    vectors_emit_give(&cold);
+    store_thread_constant(&cold, FIELD(in_cache), 0);
+    jump_through_thread(&cold, FIELD(leave));
+    cold_end(&cold);
+    return address;
 }
 
-uint64_t fast_call_entry(struct block *block)
+static uint64_t enter_code(void)
 {
-    if (!block->call_entry) {
-        struct emitter cold = cold_begin();
-        block->call_entry = cold.address;
-        emit_to_block(&cold, block);
-        cold_end(&cold);
-    }
-    return block->call_entry;
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    store_thread_constant(&cold, FIELD(in_cache), 1);
+    vectors_emit_take(&cold, common.enter_loads);
+    jump_through_thread(&cold, FIELD(cache_pc));
+    common.enter_end = cold.address;
+    cold_end(&cold);
+    return address;
 }
 
-/* The current context becomes the one remembered for (context, this block); registers and flags
- * are saved away. */
-static uint64_t transition(struct block *block)
+static uint64_t slow_return_code(void)
 {
-    if (block->transition)
-        return block->transition;
-    uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
     uint32_t id = cache_add_exit();
-    cache.exits[id] = (struct exit){.kind = EXIT_MISMATCH, .target = block->pc};
-    uint64_t miss = cold_exit(id, true, 0);
-    struct emitter cold = cold_begin(), *e = &cold;
-    block->transition = cold.address;
-    emit_load(e, RCX, FIELD(hot.current));
-    emit_hash(e, RCX, number);
-    emit_slot(e);
-    emit_constant(e, RDX, number);
-    op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
-    op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
-    jump_if(e, IF_NOT_EQUAL, miss);
-    op_memory(e, OP_LOAD, RDX, RAX, offsetof(struct child_slot, child));
-    emit_store(e, FIELD(hot.current), RDX);
-    emit_call_count(e, RDX);
-    emit_settle(e, RCX, RDX, 0);
-    emit_to_block(e, block);
-    cold_end(e);
-    return block->transition;
-}
-
-uint64_t fast_jump_entry(struct block *block)
-{
-    if (block->jump_entry)
-        return block->jump_entry;
-    uint64_t change = transition(block);
-    struct emitter cold = cold_begin(), *e = &cold;
-    block->jump_entry = cold.address;
-    emit_load(e, RCX, FIELD(hot.current));
-    op_memory(e, OP_LOAD, RCX, RCX, CONTEXT(code));
-    if (block->function) {
-        emit_constant(e, RDX, (uint64_t)block->function);
-        op_register(e, OP_COMPARE, RCX, RDX);
-        jump_if(e, IF_NOT_EQUAL, change);
-    } else {
-        emit_bytes(e, "\xf6\x41", 2); /* test byte [rcx + flags], CODE_FUNCTION_ANONYMOUS */
-        emit_byte(e, offsetof(struct code_function, flags));
-        emit_byte(e, CODE_FUNCTION_ANONYMOUS);
-        jump_if(e, IF_EQUAL, change);
-    }
-    emit_to_block(e, block);
-    cold_end(e);
-    return block->jump_entry;
-}
-
-uint64_t fast_transition_entry(struct block *block)
-{
-    if (block->transition_entry)
-        return block->transition_entry;
-    uint64_t change = transition(block);
-    uint32_t id = cache_add_exit();
-    cache.exits[id] = (struct exit){.kind = EXIT_MISMATCH, .target = block->pc};
-    uint64_t slow = cold_exit(id, true, 0);
-    struct emitter cold = cold_begin(), *e = &cold;
-    block->transition_entry = cold.address;
-    emit_spill(e, RAX);
-    save_flags(e);
-    emit_spill(e, RCX);
-    emit_spill(e, RDX);
-    emit_load(e, RDX, FIELD(hot.top));
-    op_memory(e, OP_LOAD, RAX, RDX, NEWEST(stack_pointer));
-    op_constant8(e, 5, RAX, 8);
-    op_register(e, OP_SUB, RAX, RSP);
-    op_thread(e, OP_COMPARE, RAX, FIELD(hot.reach));
-    jump_if(e, IF_ABOVE, slow);
-    emit_jump(e, change);
-    cold_end(e);
-    return block->transition_entry;
+    cache.exits[id].kind = EXIT_RETURN;
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    emit_store(&cold, FIELD(target), RCX);
+    restore(&cold, false, RAX_RCX);
+    emit_stub(&cold, id);
+    cold_end(&cold);
+    return address;
 }
 
 void fast_init(void)
 {
-    plain_landing = 0;
+    vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS), CACHE_START + CACHE_CONSTANTS);
+    common.leave = leave_code();
+    common.enter = enter_code();
+    common.slow_return = slow_return_code();
+    core.no_landing = common.slow_return;
+    jumps_init();
+}
+
+void fast_finish_entry(struct native_thread *thread, struct sigcontext *context)
+{
+    if (context->rip < common.enter || context->rip >= common.enter_end)
+        return;
+    vectors_take_in_frame(thread, context, common.enter_loads);
+    thread->in_cache = 1;
+    context->rip = thread->cache_pc;
+}
+
+void fast_init_thread(struct native_thread *thread)
+{
+    thread->exit_entry = common.leave;
+    thread->cache_entry = common.enter;
+    thread->leave = (uint64_t)thread_leave_cache;
 }

@@ -39,7 +39,8 @@
 #define THREAD_STACK        0xb0
 #define THREAD_EXIT_ENTRY   0xb8
 #define THREAD_INSTRUCTIONS 0xc0
-#define THREAD_PENDING      0xc8
+#define THREAD_PENDING      0xd0
+#define THREAD_CACHE_ENTRY  0xd8
 #define THREAD_SPILL        0x100
 
 #endif

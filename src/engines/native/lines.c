@@ -19,7 +19,7 @@ static struct line_slot *slot_of(const struct native_thread *thread, uint32_t se
 
 void lines_emit_count(struct emitter *e, uint32_t segment, bool flags, uint32_t exit_id)
 {
-    uint64_t miss = cold_exit(exit_id, flags, 0);
+    uint64_t miss = cold_exit(exit_id, flags, ALL_THREE, 0);
     cache.exits[exit_id].landing = e->address;
     cache.exits[exit_id].site = segment;
     emit_spill(e, RAX);
@@ -40,7 +40,7 @@ void lines_emit_count(struct emitter *e, uint32_t segment, bool flags, uint32_t 
     emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + count], 1 */
     emit_byte(e, offsetof(struct line_slot, count));
     emit_byte(e, 1);
-    restore_all(e, flags);
+    restore(e, flags, ALL_THREE);
 }
 
 static void add_count(uint64_t key, uint64_t count)

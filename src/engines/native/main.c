@@ -51,6 +51,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/exec.h"
+#include "engines/native/fast.h"
 #include "engines/native/load.h"
 #include "engines/native/maps.h"
 #include "engines/native/proc.h"
@@ -62,6 +63,7 @@
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
 #include "engines/native/turns.h"
+#include "engines/native/vectors.h"
 
 void engine_main(uint64_t *stack) __attribute__((noreturn));
 
@@ -138,6 +140,8 @@ static void parse_option(const char *argument)
         options.python = true;
     else if (!strcmp(argument, "--children=no"))
         options.follow_children = false;
+    else if (!strcmp(argument, "--without=avx512"))
+        options.narrow_vectors = true;
     else if (!strcmp(argument, RANDOMIZE_AGAIN))
         randomize_again = true;
     else
@@ -167,10 +171,13 @@ void engine_main(uint64_t *stack)
     struct program program = {.path = rest[0], .arguments = rest + 1, .environment = environment};
 
     exec_init(arguments);
+    if (!vectors_init(options.narrow_vectors))
+        refuse_program("the processor has no AVX", NULL);
     cache_init();
     record_init(program.arguments);
     turns_init();
     repeatable_init();
+    fast_init();
     maps_init();
     load_program(&program);
     syscalls_init(&program);

@@ -184,7 +184,7 @@ void record_init(char **command)
 
 void record_forked(struct native_thread *thread)
 {
-    thread->instructions = 0;
+    thread->instructions = thread->calls = 0;
     core_forked(&core, thread->thread);
     process.parent_pid = process.pid;
     process.parent_image = process.image;

@@ -10,6 +10,7 @@
 struct options {
     const char *run_folder; /* for raw files, NULL: none are written */
     bool print_total;   /* instructions to stderr at the end */
+    bool narrow_vectors; /* as if there were no AVX-512 */
     bool line_detail, keep_tail_calls, start_off, follow_children, python, progress, repeatable;
     uint32_t max_contexts;
     uint64_t budget, checkpoint; /* instructions; 0: none */
@@ -25,7 +26,8 @@ void record_init(char **command);
 static inline void record_settle(struct native_thread *thread)
 {
     thread->hot.current->self_instructions += thread->instructions;
-    thread->instructions = 0;
+    thread->hot.current->calls += thread->calls;
+    thread->instructions = thread->calls = 0;
 }
 
 /* Executable memory [start, end) holds the file behind descriptor `file` from `offset` on. */

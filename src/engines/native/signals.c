@@ -11,6 +11,7 @@
 #include "engines/native/text.h"
 #include "engines/native/translate.h"
 #include "engines/native/turns.h"
+#include "engines/native/vectors.h"
 #include <asm/sigcontext.h>
 #include <asm/siginfo.h>
 #include <asm/signal.h>
@@ -185,7 +186,7 @@ static void shorten(struct native_thread *thread, const struct block *block, con
 
 /* True if the thread, stopped in the cache as `context` says, is at a state of the program; that
  * state is put into the thread. The cache's lock is held. */
-static bool take_program_state(struct native_thread *thread, const struct sigcontext *context)
+static bool take_program_state(struct native_thread *thread, struct sigcontext *context)
 {
     const struct block *block = cache_find_code(context->rip);
     if (!block)
@@ -195,6 +196,8 @@ static bool take_program_state(struct native_thread *thread, const struct sigcon
     if (!mark || mark->kind != MARK_PROGRAM || mark->offset != offset)
         return false;
     registers_from_frame(thread, context);
+    if (!mark->given)
+        vectors_give_in_frame(thread, context);
     for (unsigned i = 0; i < 16; i++)
         if (mark->spilled >> i & 1)
             thread->registers[i] = thread->spill[i];
@@ -299,7 +302,8 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
     thread->pc = action.handler;
 resume:
     registers_to_frame(thread, &kernel->uc_mcontext);
-    kernel->uc_mcontext.rip = thread_enter(thread);
+    thread->cache_pc = thread_enter(thread);
+    kernel->uc_mcontext.rip = thread->cache_entry;
     memcpy(&kernel->uc_sigmask, &mask, 8);
 }
 
@@ -335,6 +339,7 @@ static void handle_in_cache(struct native_thread *thread, unsigned number, sigin
     uint64_t cache_pc = context->rip, mask;
     memcpy(&mask, &kernel->uc_sigmask, 8);
     lock_take(&cache.lock);
+    fast_finish_entry(thread, context);
     if (!take_program_state(thread, context)) {
         if (!stepped && thread->pending) {
             send_again(thread);
@@ -520,8 +525,6 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     lock_take(&cache.lock);
     record_settle(thread);
     core_signal_out(&core, thread->thread, context.uc_mcontext.rip, context.uc_mcontext.rsp);
-    if (!thread->hot.top[-1].code) /* a call that the handler made the program do */
-        thread->hot.top[-1].code = fast_plain_landing();
     registers_from_frame(thread, &context.uc_mcontext);
     thread->pc = context.uc_mcontext.rip;
     if (context.uc_stack.ss_flags & SS_DISABLE) {
@@ -531,7 +534,8 @@ _Noreturn void signals_call_return(struct native_thread *thread)
         thread->alternate.size = context.uc_stack.ss_size;
         thread->alternate.flags = context.uc_stack.ss_flags & (1u << 31);
     }
-    context.uc_mcontext.rip = thread_enter(thread);
+    thread->cache_pc = thread_enter(thread);
+    context.uc_mcontext.rip = thread->cache_entry;
     context.uc_stack = (stack_t){.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};
     lock_give(&cache.lock);
     gate_return_from(&context);

@@ -43,18 +43,23 @@ struct native_thread {
     uint32_t exit_unused;
     uint64_t target;       /* of the indirect branch that left the cache */
     uint64_t stack_top;    /* of the engine's stack for this thread */
-    void (*exit_entry)(void);
-    uint64_t instructions; /* executed since they were last settled into a context */
+    uint64_t exit_entry;   /* where code in the cache leaves it */
+    /* Executed, and calls made, since they were last settled into a context; while the thread is
+     * in the cache, a vector register has them, and hot.top (vectors.h). */
+    uint64_t instructions, calls;
     uint64_t pending;      /* number of the signal that is held, 0: none */
+    uint64_t cache_entry;  /* where the cache is entered, to go on at cache_pc */
+    uint64_t in_cache;
+    uint64_t leave;        /* thread_leave_cache */
     int64_t lease;         /* turns.c: instructions it may still run before it must ask */
     int64_t lease_given;
-    uint64_t reserved[4];
     uint64_t spill[16];    /* the program's register N while the cache borrows it */
+    uint8_t vectors[2][64]; /* the program's registers that the cache has borrowed */
     struct hot hot;        /* the core's view */
     /* fast.c */
     uint64_t saved_flags;  /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;
-    struct child_slot *slot; /* the one in use */
+    uint64_t code;         /* where an indirect branch goes on */
     struct line_slot *lines; /* lines.c; NULL at function detail */
     struct thread *thread; /* the core's */
     struct native_thread *next; /* all threads of the process */
@@ -94,6 +99,7 @@ _Static_assert(offsetof(struct native_thread, stack_top) == THREAD_STACK, "layou
 _Static_assert(offsetof(struct native_thread, exit_entry) == THREAD_EXIT_ENTRY, "layout.h");
 _Static_assert(offsetof(struct native_thread, instructions) == THREAD_INSTRUCTIONS, "layout.h");
 _Static_assert(offsetof(struct native_thread, pending) == THREAD_PENDING, "layout.h");
+_Static_assert(offsetof(struct native_thread, cache_entry) == THREAD_CACHE_ENTRY, "layout.h");
 _Static_assert(offsetof(struct native_thread, spill) == THREAD_SPILL, "layout.h");
 
 #define ENGINE_STACK_BYTES (256ul << 10)

@@ -27,6 +27,7 @@
 #include <asm/prctl.h>
 #include <errno.h>
 #include <linux/sched.h>
+#include <linux/time.h>
 
 static struct native_thread *all; /* newest first; guarded by the cache's lock */
 static uint32_t live_count;
@@ -70,7 +71,7 @@ static struct native_thread *thread_new(uint64_t stack_pointer)
 {
     struct native_thread *thread = record_new();
     thread->self = thread;
-    thread->exit_entry = thread_leave_cache;
+    fast_init_thread(thread);
     thread->flags = 0x202;
     thread->registers[REGISTER_RSP] = stack_pointer;
     live_count++;
@@ -101,8 +102,36 @@ static void settle(struct native_thread *thread)
     lines_flush(thread);
 }
 
+static bool is_running(const struct native_thread *thread)
+{
+    return !__atomic_load_n(&thread->is_free, __ATOMIC_ACQUIRE) && !thread->ended &&
+           __atomic_load_n(&thread->in_cache, __ATOMIC_ACQUIRE);
+}
+
+static bool others_run(void)
+{
+    for (struct native_thread *thread = all; thread; thread = thread->next)
+        if (thread != thread_self() && is_running(thread))
+            return true;
+    return false;
+}
+
+/* What a thread has counted is in its registers while it runs in the cache. It leaves when no
+ * block leads to another, and waits for the cache's lock, which is held. One that does not get to
+ * run in the meantime is not waited for any longer. */
+static void stop_others(void)
+{
+    struct timespec pause = {.tv_nsec = 50000};
+    if (!others_run())
+        return;
+    cache_unlink_all();
+    for (unsigned i = 0; i < 10000 && others_run(); i++)
+        sys(nanosleep, &pause, NULL);
+}
+
 void threads_settle_all(void)
 {
+    stop_others();
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
             settle(thread);

@@ -3,13 +3,9 @@
  *
  * A block is a run of instructions with one entry. It goes through conditional branches that are
  * not taken, up to a few, and ends at anything else that moves control. Between two branches
- * every instruction runs or none does: a segment. Each segment is counted by one add, put where
- * the arithmetic flags are dead, or done without flags where they never are:
- *
- *     add gs:[instructions], n          or    spill rax; load rax; lea rax,[rax+n]; store; unspill
- *
- * The count may therefore stand before or after instructions that it counts; marks (cache.h) say
- * at every instruction how far it is ahead.
+ * every instruction runs or none does: a segment. A segment is counted by one add to a vector
+ * register (vectors.h), before its last instruction or by the sequence that this becomes;
+ * marks (cache.h) say at every instruction how far the count is ahead.
  */
 #include "engines/native/translate.h"
 #include "engines/native/assemble.h"
@@ -119,6 +115,7 @@ void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
         .offset = t->code.address - CACHE_START - cache.hot,
         .kind = kind,
         .spilled = spilled,
+        .given = t->given,
         .ahead = ahead,
         .pc_offset = pc_offset,
         .segment = t->segment_count ? t->segment_count - 1 : 0,
@@ -189,27 +186,6 @@ bool flags_dead(const struct translation *t, unsigned at)
     return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);
 }
 
-/* Counts without a register or, if they are live, the flags. */
-static void emit_add(struct emitter *e, unsigned instructions, bool flags_are_dead)
-{
-    if (flags_are_dead) {
-        add_instructions(e, instructions);
-        return;
-    }
-    emit_spill(e, REGISTER_RAX);
-    emit_load(e, REGISTER_RAX, THREAD_INSTRUCTIONS);
-    emit_bytes(e, "\x48\x8d\x40", 3);
-    emit_byte(e, instructions);
-    emit_store(e, THREAD_INSTRUCTIONS, REGISTER_RAX);
-    emit_unspill(e, REGISTER_RAX);
-}
-
-static void emit_count(struct translation *t, unsigned instructions, bool flags_are_dead)
-{
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_add(&t->code, instructions, flags_are_dead);
-}
-
 uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
 {
     uint32_t id = cache_add_exit();
@@ -265,7 +241,7 @@ static void emit_counting_branch(struct translation *t, unsigned index)
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
     emit_u32(&t->code, cold.address - (t->code.address + 4));
-    emit_add(&cold, t->uncounted, flags_dead_at(target));
+    vectors_emit_count(&cold, t->uncounted);
     emit_align_patch(&cold, 1);
     emit_byte(&cold, 0xe9);
     emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, target));
@@ -298,6 +274,20 @@ static void emit_loop(struct translation *t, unsigned index)
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_jump_exit(t, index, branch_target(t, index));
     on[1] = e->out - (on + 2);
+}
+
+/* The vector registers are the program's from here on, or the cache's. */
+static void give_vectors(struct translation *t, bool given)
+{
+    if (given == t->given)
+        return;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    uint64_t loads[2];
+    if (given)
+        vectors_emit_give(&t->code);
+    else
+        vectors_emit_take(&t->code, loads);
+    t->given = given;
 }
 
 static void emit_ordinary(struct translation *t, unsigned index)
@@ -336,8 +326,10 @@ static void emit_instruction(struct translation *t, unsigned index)
     switch (instruction->class) {
     case CLASS_ORDINARY:
         emit_ordinary(t, index);
-        if (t->end == END_REQUEST && index + 1 == t->count)
+        if (t->end == END_REQUEST && index + 1 == t->count) {
+            give_vectors(t, false);
             emit_stub(&t->code, new_exit(t, index, EXIT_REQUEST, next));
+        }
         break;
     case CLASS_JUMP:
         if (plt_stub(branch_target(t, index), &slot) && !t->plt)
@@ -428,29 +420,33 @@ static unsigned segment_instructions(const struct translation *t, unsigned first
     return count;
 }
 
+/* Before the last instruction, but not between one that sets flags and its branch: processors
+ * make one of the two. */
+static unsigned count_place(const struct translation *t, unsigned first, unsigned end)
+{
+    bool pair = end - first >= 2 && t->instructions[end - 1].class == CLASS_JUMP_IF &&
+                t->instructions[end - 2].flags_killed;
+    return end - (pair ? 2 : 1);
+}
+
 /*
  * How a segment is counted, with what segments before it have left uncounted:
- *   - by the sequence of its last instruction, which has the flags free anyway;
+ *   - by the sequence of its last instruction;
  *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
  *     and the next segment counts for both;
- *   - by an add, put before the first instruction where the flags are dead.
+ *   - by an add before its last instruction: a block begins with a state of the program, where a
+ *     signal that came on the way to it can be delivered at once.
  */
 static void emit_segment(struct translation *t, unsigned first, unsigned end)
 {
     const struct instruction *last = &t->instructions[end - 1];
-    unsigned counted = segment_instructions(t, first, end), place = end;
+    unsigned counted = segment_instructions(t, first, end);
     bool whole = options.line_detail || turns_are_on(); /* counted before it runs */
     bool folds = !whole && folds_count(t, end - 1);
     bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
                   end < t->count;
     bool adds = !options.line_detail && !folds && !defers && t->uncounted + counted;
-    unsigned last_place = whole ? first + 1 : end;
-    if (adds)
-        for (place = first; place < last_place && !flags_dead(t, place);)
-            place++;
-    bool dead = place < last_place;
-    if (adds && !dead)
-        place = first;
+    unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = 0;
     if (t->python)
@@ -464,11 +460,16 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     t->uncounted += options.line_detail ? 0 : counted;
     t->folded = folds ? t->uncounted : 0;
     for (unsigned i = first; i < end; i++) {
-        if (i == place && adds) {
-            emit_count(t, t->uncounted, dead);
+        if (adds && i == place) {
+            give_vectors(t, false);
+            add_mark(t, MARK_ENGINE, 0, 0, 0);
+            vectors_emit_count(&t->code, t->uncounted);
             t->ahead += t->uncounted;
             t->uncounted = 0;
         }
+        bool touched = vectors_touched(&t->instructions[i], t->source + t->offsets[i]);
+        if (touched || t->instructions[i].class != CLASS_ORDINARY)
+            give_vectors(t, touched);
         if (t->python && t->instructions[i].class == CLASS_RETURN)
             python_emit_leave(t, i);
         add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
@@ -494,12 +495,11 @@ static unsigned check_size(uint64_t at, unsigned left)
 static void emit_check(struct translation *t)
 {
     struct emitter *e = &t->code;
-    uint64_t changed = cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true, 0);
+    uint64_t changed = cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true, 1 << RAX | 1 << RCX, 0);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
     save_flags(e);
     emit_spill(e, RCX);
-    emit_spill(e, RDX);
     emit_constant(e, RCX, t->pc);
     for (unsigned at = 0; at < t->source_size;) {
         uint64_t word = 0;
@@ -514,7 +514,7 @@ static void emit_check(struct translation *t)
         jump_if(e, IF_NOT_EQUAL, changed);
         at += size;
     }
-    restore_all(e, !flags_dead(t, 0));
+    restore(e, !flags_dead(t, 0), 1 << RAX | 1 << RCX);
 }
 
 static void emit_block(struct translation *t)
@@ -526,6 +526,7 @@ static void emit_block(struct translation *t)
         emit_segment(t, first, end);
     }
     uint64_t next = t->pc + t->source_size;
+    give_vectors(t, false);
     add_mark(t, MARK_PROGRAM, t->source_size, 0, 0);
     if (t->end == END_CUT)
         emit_jump_exit(t, t->count, next);
@@ -545,6 +546,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->pc = pc;
     t->source = (const uint8_t *)pc;
     t->count = t->mark_count = t->segment_count = t->uncounted = 0;
+    t->given = false;
     t->source_size = 0;
     t->part = part;
     struct code_place place = code_map_translate(&core.code, pc);
@@ -567,6 +569,8 @@ static struct block *translate(uint64_t pc, unsigned part)
     block->function = t->function;
     if (t->plt)
         block->flags |= BLOCK_PLT;
+    if (t->checked || !flags_dead(t, 0))
+        block->flags |= BLOCK_FLAGS_LIVE;
     block->mark_count = t->mark_count;
     block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
     memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);

@@ -33,6 +33,7 @@ struct translation {
     struct python_module *python; /* watched; NULL: this is not its evaluator */
     bool plt;
     bool checked;   /* the source may change: compared at every entry */
+    bool given;     /* the vector registers are the program's here */
     uint32_t segments[BRANCHES_MAX + 2];
     unsigned segment_count;
 };
@@ -60,6 +61,12 @@ uint64_t branch_target(const struct translation *t, unsigned index);
 /* fast.c */
 void emit_call(struct translation *t, unsigned index);
 void emit_return(struct translation *t, unsigned index);
+/* rcx = the target of the indirect branch; spills rcx. */
+void emit_load_target(struct translation *t, unsigned index);
+/* rcx = the word at `slot`; spills rcx. */
+void emit_load_slot(struct emitter *e, uint64_t slot);
+
+/* jumps.c */
 void emit_indirect_jump(struct translation *t, unsigned index);
 
 /* Does the sequence for instruction `index` count its whole segment? It has the flags free. */

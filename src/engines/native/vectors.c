@@ -1,0 +1,351 @@
+/* vectors.c: see vectors.h. */
+#include "engines/native/vectors.h"
+#include "engines/native/text.h"
+
+#define FIELD(member) ((uint32_t)offsetof(struct native_thread, member))
+
+/* The constants, pairs of 64 bits: {n, 0} for n below COUNTS, then: */
+#define COUNTS 256
+enum { CONSTANT_CALL = COUNTS, CONSTANT_PUSH, CONSTANT_POP, CONSTANT_END };
+_Static_assert(CONSTANT_END * 16 <= CONSTANTS_BYTES, "constants have their room");
+
+/* Components of the processor's extended state. */
+enum { STATE_SSE = 1, STATE_AVX = 2, STATE_OPMASK = 5, STATE_HIGH_256 = 6, STATE_HIGH_16 = 7 };
+
+static struct {
+    unsigned count, top;    /* register numbers */
+    bool evex;
+    unsigned save_length;   /* L of the move that saves a whole register: 1 ymm, 2 zmm */
+    uint64_t constants;
+    uint32_t high_16, high_256; /* where a frame has these components */
+} vectors;
+
+/* ---- the processor ---- */
+
+static void cpuid(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+    __asm__ volatile("cpuid"
+                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
+                     : "a"(leaf), "c"(subleaf));
+}
+
+static uint32_t enabled_states(void)
+{
+    uint32_t low, high, features[4];
+    cpuid(1, 0, features);
+    if (!(features[2] >> 27 & 1) || !(features[2] >> 28 & 1)) /* OSXSAVE, AVX */
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+bool vectors_init(bool narrow)
+{
+    uint32_t states = enabled_states(), features[4], place[4];
+    const uint32_t avx = 1 << STATE_SSE | 1 << STATE_AVX;
+    const uint32_t avx512 = avx | 1 << STATE_OPMASK | 1 << STATE_HIGH_256 | 1 << STATE_HIGH_16;
+    if ((states & avx) != avx)
+        return false;
+    cpuid(7, 0, features);
+    bool has_512 = (states & avx512) == avx512 && (features[1] >> 16 & 1);
+    bool has_short = features[1] >> 31 & 1; /* AVX512VL */
+    vectors.save_length = has_512 ? 2 : 1;
+    vectors.evex = has_512 && has_short && !narrow;
+    vectors.count = vectors.evex ? 31 : 15;
+    vectors.top = vectors.evex ? 30 : 14;
+    cpuid(0xd, STATE_HIGH_16, place);
+    vectors.high_16 = place[1];
+    cpuid(0xd, STATE_HIGH_256, place);
+    vectors.high_256 = place[1];
+    return true;
+}
+
+void vectors_write_constants(uint64_t *at, uint64_t address)
+{
+    vectors.constants = address;
+    for (unsigned i = 0; i < COUNTS; i++)
+        at[2 * i] = i;
+    at[2 * CONSTANT_CALL + 1] = 1;
+    at[2 * CONSTANT_PUSH] = sizeof(struct stack_entry);
+    at[2 * CONSTANT_POP] = -(uint64_t)sizeof(struct stack_entry);
+}
+
+/* ---- instructions ---- */
+
+/* All in map 0F; `pp` is the prefix 66, F3 in the encoding's own numbers. */
+struct vector_op {
+    uint8_t opcode;
+    uint8_t pp;
+};
+
+static const struct vector_op ADD = {0xd4, 1}, LOAD = {0x6f, 2}, STORE = {0x7f, 2},
+                              TO_GENERAL = {0x7e, 1}, LOAD_64 = {0x7e, 2}, STORE_64 = {0xd6, 1};
+
+/* What precedes modrm. `first`: vvvv, 0 where the instruction has none. */
+static void emit_vex(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
+                     unsigned length)
+{
+    emit_byte(e, 0xc4);
+    emit_byte(e, (reg >> 3 & 1 ? 0 : 0x80) | 0x60 | 1);
+    emit_byte(e, 0x80 | (~first & 15) << 3 | length << 2 | op.pp);
+    emit_byte(e, op.opcode);
+}
+
+static void emit_evex(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
+                      unsigned length)
+{
+    emit_byte(e, 0x62);
+    emit_byte(e, (reg >> 3 & 1 ? 0 : 0x80) | 0x60 | (reg >> 4 & 1 ? 0 : 0x10) | 1);
+    emit_byte(e, 0x80 | (~first & 15) << 3 | 4 | op.pp);
+    emit_byte(e, length << 5 | (first >> 4 & 1 ? 0 : 8));
+    emit_byte(e, op.opcode);
+}
+
+static void emit_prefix(struct emitter *e, struct vector_op op, unsigned reg, unsigned first)
+{
+    if (vectors.evex)
+        emit_evex(e, op, reg, first, 0);
+    else
+        emit_vex(e, op, reg, first, 0);
+}
+
+/* op reg, first, [constant] */
+static void op_constant(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
+                        unsigned constant)
+{
+    emit_prefix(e, op, reg, first);
+    emit_byte(e, 0x05 | (reg & 7) << 3);
+    emit_u32(e, vectors.constants + 16 * constant - (e->address + 4));
+}
+
+/* op reg, first, [context + self_instructions] */
+static void op_context(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
+                       unsigned context)
+{
+    _Static_assert(offsetof(struct context, calls) == offsetof(struct context, self_instructions) + 8,
+                   "settled together");
+    unsigned offset = offsetof(struct context, self_instructions);
+    emit_prefix(e, op, reg, first);
+    emit_byte(e, 0x40 | (reg & 7) << 3 | context);
+    emit_byte(e, vectors.evex ? offset / 16 : offset); /* EVEX scales it */
+}
+
+static void emit_thread_place(struct emitter *e, unsigned reg, uint32_t offset)
+{
+    emit_byte(e, 0x04 | (reg & 7) << 3);
+    emit_byte(e, 0x25);
+    emit_u32(e, offset);
+}
+
+static void op_own(struct emitter *e, struct vector_op op, unsigned reg, uint32_t offset)
+{
+    emit_byte(e, 0x65);
+    emit_prefix(e, op, reg, 0);
+    emit_thread_place(e, reg, offset);
+}
+
+/* A whole register of the program's. */
+static void op_whole(struct emitter *e, struct vector_op op, unsigned reg, uint32_t offset)
+{
+    emit_byte(e, 0x65);
+    if (vectors.save_length == 2)
+        emit_evex(e, op, reg, 0, 2);
+    else
+        emit_vex(e, op, reg, 0, 1);
+    emit_thread_place(e, reg, offset);
+}
+
+void vectors_emit_count(struct emitter *e, unsigned instructions)
+{
+    if (instructions)
+        op_constant(e, ADD, vectors.count, vectors.count, instructions);
+}
+
+void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
+{
+    unsigned count = vectors.count;
+    op_context(e, ADD, count, count, context);
+    op_context(e, STORE, count, 0, context);
+    if (begins) {
+        op_constant(e, LOAD, count, 0, CONSTANT_CALL);
+        return;
+    }
+    /* In VEX the second register has its extension bit where emit_prefix has none to give. */
+    if (vectors.evex) {
+        emit_bytes(e, "\x62\x01\x85\x00\xef\xff", 6); /* vpxorq xmm31, xmm31, xmm31 */
+    } else {
+        emit_bytes(e, "\xc4\x41\x01\xef\xff", 5); /* vpxor xmm15, xmm15, xmm15 */
+    }
+}
+
+void vectors_emit_load_top(struct emitter *e, unsigned reg)
+{
+    emit_prefix(e, TO_GENERAL, vectors.top, 0);
+    emit_byte(e, 0xc0 | (vectors.top & 7) << 3 | reg);
+}
+
+void vectors_emit_push(struct emitter *e)
+{
+    op_constant(e, ADD, vectors.top, vectors.top, CONSTANT_PUSH);
+}
+
+void vectors_emit_pop(struct emitter *e)
+{
+    op_constant(e, ADD, vectors.top, vectors.top, CONSTANT_POP);
+}
+
+void vectors_emit_give(struct emitter *e)
+{
+    op_own(e, STORE, vectors.count, FIELD(instructions));
+    op_own(e, STORE_64, vectors.top, FIELD(hot.top));
+    op_whole(e, LOAD, vectors.count, FIELD(vectors[0]));
+    op_whole(e, LOAD, vectors.top, FIELD(vectors[1]));
+}
+
+void vectors_emit_take(struct emitter *e, uint64_t loads[2])
+{
+    op_whole(e, STORE, vectors.count, FIELD(vectors[0]));
+    op_whole(e, STORE, vectors.top, FIELD(vectors[1]));
+    loads[0] = e->address;
+    op_own(e, LOAD, vectors.count, FIELD(instructions));
+    loads[1] = e->address;
+    op_own(e, LOAD_64, vectors.top, FIELD(hot.top));
+}
+
+/* ---- the program's use of them ---- */
+
+static bool is_ours(unsigned reg)
+{
+    return (reg | 1) == vectors.count;
+}
+
+/* fxsave, fxrstor, xsave, xrstor, xsaveopt; xrstors, xsavec, xsaves */
+static bool moves_all(const struct instruction *instruction)
+{
+    unsigned extension = instruction->modrm >> 3 & 7;
+    bool memory = instruction->modrm < 0xc0;
+    if (instruction->encoding != ENCODING_LEGACY || instruction->map != 1 || !memory)
+        return false;
+    if (instruction->opcode == 0xae)
+        return extension <= 1 || (extension >= 4 && extension <= 6);
+    return instruction->opcode == 0xc7 && extension >= 3 && extension <= 5;
+}
+
+/* Bits beside their meaning in legacy instructions are inverted; index of gathers included. */
+static bool evex_names_ours(const struct instruction *instruction, const uint8_t *bytes)
+{
+    const uint8_t *payload = bytes + instruction->opcode_offset - 3;
+    unsigned modrm = instruction->modrm, high_reg = (payload[0] & 0x10 ? 0 : 16);
+    unsigned reg = high_reg | (payload[0] & 0x80 ? 0 : 8) | (modrm >> 3 & 7);
+    unsigned high_first = payload[2] & 8 ? 0 : 16;
+    unsigned first = high_first | (~payload[1] >> 3 & 15);
+    unsigned rm = (payload[0] & 0x40 ? 0 : 16) | (payload[0] & 0x20 ? 0 : 8) | (modrm & 7);
+    unsigned index = high_first | (payload[0] & 0x40 ? 0 : 8) | (instruction->sib >> 3 & 7);
+    if (!vectors.evex)
+        return true;
+    /* Some take four registers from a multiple of four on. */
+    return is_ours(reg) || is_ours(first) || (first | 3) == vectors.count || is_ours(rm) ||
+           is_ours(index);
+}
+
+static bool is_vector_opcode(const struct instruction *instruction)
+{
+    unsigned opcode = instruction->opcode;
+    switch (instruction->map) {
+    case 1:
+        return (opcode >= 0x10 && opcode <= 0x17) || (opcode >= 0x28 && opcode <= 0x2f) ||
+               (opcode >= 0x50 && opcode <= 0x7f) || opcode == 0xc2 ||
+               (opcode >= 0xc4 && opcode <= 0xc6) || opcode >= 0xd0;
+    case 2: return opcode < 0xf0;
+    case 3: return true;
+    default: return false;
+    }
+}
+
+static bool narrow_names_ours(const struct instruction *instruction)
+{
+    if (instruction->encoding == ENCODING_LEGACY) {
+        if (!is_vector_opcode(instruction))
+            return false;
+    } else {
+        bool zeroes = instruction->map == 1 && instruction->opcode == 0x77; /* vzeroupper, -all */
+        bool by_immediate = instruction->immediate_size && is_ours(instruction->immediate >> 4 & 15);
+        if (zeroes || by_immediate || is_ours(instruction->vector_register))
+            return true;
+    }
+    unsigned index = (instruction->rex & 2) << 2 | (instruction->sib >> 3 & 7); /* of gathers */
+    return is_ours(instruction_reg(instruction)) || is_ours(instruction_rm(instruction)) ||
+           (instruction->encoding != ENCODING_LEGACY && instruction->sib && is_ours(index));
+}
+
+bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes)
+{
+    if (moves_all(instruction))
+        return true;
+    if (instruction->encoding == ENCODING_EVEX)
+        return evex_names_ours(instruction, bytes);
+    return !vectors.evex && narrow_names_ours(instruction);
+}
+
+/* ---- signal frames ---- */
+
+/* What a frame has of component `number` at `offset`. Where the processor left it out, its content
+ * is zero: it is put in. */
+static uint8_t *frame_component(uint8_t *state, unsigned number, uint32_t offset, uint32_t size)
+{
+    uint64_t *present = (uint64_t *)(state + 512);
+    if (!(*present >> number & 1)) {
+        memset(state + offset, 0, size);
+        *present |= 1ul << number;
+    }
+    return state + offset;
+}
+
+static void swap_bytes(uint8_t *one, uint8_t *other, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t byte = one[i];
+        one[i] = other[i];
+        other[i] = byte;
+    }
+}
+
+/* Exchanges register `reg` of the frame with `value`, 64 bytes. */
+static void swap_in_frame(uint8_t *state, unsigned reg, uint8_t *value)
+{
+    if (vectors.evex) {
+        swap_bytes(frame_component(state, STATE_HIGH_16, vectors.high_16, 1024) + 64 * (reg - 16),
+                   value, 64);
+        return;
+    }
+    swap_bytes(frame_component(state, STATE_SSE, 160, 256) + 16 * reg, value, 16);
+    swap_bytes(frame_component(state, STATE_AVX, 576, 256) + 16 * reg, value + 16, 16);
+    if (vectors.save_length == 2)
+        swap_bytes(frame_component(state, STATE_HIGH_256, vectors.high_256, 512) + 32 * reg,
+                   value + 32, 32);
+}
+
+void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *context,
+                           const uint64_t loads[2])
+{
+    uint8_t *state = (uint8_t *)context->fpstate;
+    if (context->rip <= loads[0]) {
+        memset(thread->vectors[0], 0, sizeof thread->vectors[0]);
+        memcpy(thread->vectors[0], &thread->instructions, 16);
+        swap_in_frame(state, vectors.count, thread->vectors[0]);
+    }
+    if (context->rip <= loads[1]) {
+        memset(thread->vectors[1], 0, sizeof thread->vectors[1]);
+        memcpy(thread->vectors[1], &thread->hot.top, 8);
+        swap_in_frame(state, vectors.top, thread->vectors[1]);
+    }
+}
+
+void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *context)
+{
+    uint8_t *state = (uint8_t *)context->fpstate;
+    swap_in_frame(state, vectors.count, thread->vectors[0]);
+    memcpy(&thread->instructions, thread->vectors[0], 16);
+    swap_in_frame(state, vectors.top, thread->vectors[1]);
+    memcpy(&thread->hot.top, thread->vectors[1], 8);
+}

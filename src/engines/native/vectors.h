@@ -1,0 +1,60 @@
+/*
+ * vectors.h: the two vector registers that are the cache's.
+ *
+ *   count   {instructions executed, calls made} since they were last settled into the context
+ *   top     the shadow stack's top
+ *
+ * Why registers: kept in memory, each is a chain of stores and loads that every block, call and
+ * return waits for; an add to a vector register takes one cycle, needs no other register and
+ * leaves the flags alone. Why vector registers: the program rarely has a use for all of them.
+ * Where there is AVX-512 they are xmm30 and xmm31, which only its own instructions reach; else
+ * xmm14 and xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
+ *
+ * The program's values wait in thread.vectors. Around its instructions that name one of the two,
+ * or all of them (xsave, vzeroall), the registers change places; and so they do whenever a thread
+ * leaves the cache: outside of it the registers are the program's.
+ */
+#ifndef TRUEFLAME_NATIVE_VECTORS_H
+#define TRUEFLAME_NATIVE_VECTORS_H
+
+#include "engines/native/decode.h"
+#include "engines/native/emit.h"
+#include <asm/sigcontext.h>
+
+/* Which registers they are; false if the processor has none to spare. `narrow`: do without
+ * AVX-512. */
+bool vectors_init(bool narrow);
+
+/* Fills the constants that the code below refers to; `at` has CONSTANTS_BYTES and is executed at
+ * cache address `address`. */
+#define CONSTANTS_BYTES 8192u
+void vectors_write_constants(uint64_t *at, uint64_t address);
+
+/* count += {instructions, 0} */
+void vectors_emit_count(struct emitter *e, unsigned instructions);
+
+/* What was counted is added to the context in register `context`; what follows is counted from
+ * nothing or, if it `begins` with a call, from one call. */
+void vectors_emit_settle(struct emitter *e, unsigned context, bool begins);
+
+void vectors_emit_load_top(struct emitter *e, unsigned reg);
+void vectors_emit_push(struct emitter *e);
+void vectors_emit_pop(struct emitter *e);
+
+/* Does the instruction read or write one of the two registers? May be true without need. */
+bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes);
+
+/* The registers become the program's; the cache's. `loads`: up to and including which address each
+ * of the two is still the program's. */
+void vectors_emit_give(struct emitter *e);
+void vectors_emit_take(struct emitter *e, uint64_t loads[2]);
+
+/* A signal found the registers in the cache's use: the frame gets the program's values, the thread
+ * gets what it counted. */
+void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *context);
+
+/* A signal found the thread on its way into the cache: the rest of what vectors_emit_take does. */
+void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *context,
+                           const uint64_t loads[2]);
+
+#endif
