@@ -30,7 +30,7 @@ static const char help[] =
     "  --checkpoint=N           rewrite the profile about every N instructions\n"
     "  --max-contexts=N         fold recursion beyond N call paths\n"
     "  --raw                    no names: addresses only, for `trueflame symbolize`\n"
-    "  --repeatable             fixed environment, hash seeds, randomness and order of threads\n"
+    "  --repeatable             fixed environment, randomness, clock and order of threads\n"
     "  --python=auto|off|trampoline\n"
     "                           how Python functions become frames\n"
     "  --quiet                  say nothing\n"

@@ -1,5 +1,6 @@
 /* repeatable.c: see repeatable.h. */
 #include "engines/native/repeatable.h"
+#include "core/fixed.h"
 #include "engines/native/gate.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
@@ -95,27 +96,11 @@ static void emulate_cpuid(uint64_t *r)
 
 /* ---- time and chance ---- */
 
-#define SECOND       1000000000ul
-#define CLOCK_START  (1577836800ul * SECOND) /* 2020-01-01 */
-#define CLOCK_STEP   1000ul
-#define RANDOM_START 0x9e3779b97f4a7c15ul
-
-static uint64_t elapsed; /* nanoseconds */
-static uint64_t random_state = RANDOM_START;
-
-static uint64_t advance(uint64_t nanoseconds)
-{
-    return __atomic_add_fetch(&elapsed, nanoseconds, __ATOMIC_RELAXED);
-}
+static struct fixed fixed;
 
 void repeatable_random(uint8_t *bytes, uint64_t size)
 {
-    for (uint64_t i = 0; i < size; i++) {
-        uint64_t x = __atomic_add_fetch(&random_state, RANDOM_START, __ATOMIC_RELAXED);
-        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ul;
-        x = (x ^ x >> 27) * 0x94d049bb133111ebul;
-        bytes[i] = x >> 56;
-    }
+    fixed_random(&fixed, bytes, size);
 }
 
 /* ---- instructions ---- */
@@ -170,7 +155,7 @@ void repeatable_emulate(struct native_thread *thread, uint64_t pc)
         r[REGISTER_RDX] = 0;
         return;
     }
-    now = CLOCK_START + advance(CLOCK_STEP);
+    now = fixed_counter(&fixed);
     r[REGISTER_RAX] = (uint32_t)now;
     r[REGISTER_RDX] = now >> 32;
     if (instruction.opcode == 0x01)
@@ -194,20 +179,9 @@ struct time_value {
     int64_t seconds, fraction;
 };
 
-static bool is_cpu_clock(uint64_t clock)
-{
-    return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || clock > 11;
-}
-
-static uint64_t clock_value(uint64_t clock, uint64_t passed)
-{
-    bool of_day = clock == CLOCK_REALTIME || clock == CLOCK_TAI || clock == 5 || clock == 8;
-    return of_day ? CLOCK_START + passed : passed + SECOND;
-}
-
 static bool put_time(uint64_t address, uint64_t nanoseconds, uint64_t unit)
 {
-    struct time_value value = {nanoseconds / SECOND, nanoseconds % SECOND / unit};
+    struct time_value value = {nanoseconds / FIXED_SECOND, nanoseconds % FIXED_SECOND / unit};
     return !address || gate_copy((void *)address, &value, sizeof value);
 }
 
@@ -218,8 +192,7 @@ long repeatable_call_clock_gettime(struct native_thread *thread)
         return syscalls_pass_on(thread);
     if (r[REGISTER_RDI] > 11 && (int64_t)r[REGISTER_RDI] > 0)
         return -EINVAL;
-    uint64_t passed = advance(CLOCK_STEP);
-    uint64_t now = is_cpu_clock(r[REGISTER_RDI]) ? passed : clock_value(r[REGISTER_RDI], passed);
+    uint64_t now = fixed_clock(r[REGISTER_RDI], fixed_ask(&fixed));
     return put_time(r[REGISTER_RSI], now, 1) ? 0 : -EFAULT;
 }
 
@@ -228,7 +201,7 @@ long repeatable_call_gettimeofday(struct native_thread *thread)
     const uint64_t *r = thread->registers;
     if (!options.repeatable || r[REGISTER_RSI])
         return syscalls_pass_on(thread);
-    return put_time(r[REGISTER_RDI], CLOCK_START + advance(CLOCK_STEP), 1000) ? 0 : -EFAULT;
+    return put_time(r[REGISTER_RDI], fixed_clock(CLOCK_REALTIME, fixed_ask(&fixed)), 1000) ? 0 : -EFAULT;
 }
 
 long repeatable_call_time(struct native_thread *thread)
@@ -236,7 +209,7 @@ long repeatable_call_time(struct native_thread *thread)
     uint64_t to = thread->registers[REGISTER_RDI];
     if (!options.repeatable)
         return syscalls_pass_on(thread);
-    uint64_t seconds = (CLOCK_START + advance(CLOCK_STEP)) / SECOND;
+    uint64_t seconds = (fixed_clock(CLOCK_REALTIME, fixed_ask(&fixed))) / FIXED_SECOND;
     return !to || gate_copy((void *)to, &seconds, sizeof seconds) ? (long)seconds : -EFAULT;
 }
 
@@ -247,16 +220,16 @@ static long call_with_deadline(struct native_thread *thread, unsigned argument, 
     struct time_value deadline, real;
     if (!gate_copy(&deadline, (void *)kept, sizeof deadline))
         return -EFAULT;
-    int64_t left = deadline.seconds * (int64_t)SECOND + deadline.fraction -
-                   (int64_t)clock_value(clock, elapsed);
+    int64_t left = deadline.seconds * (int64_t)FIXED_SECOND + deadline.fraction -
+                   (int64_t)fixed_clock(clock, fixed.elapsed);
     sys(clock_gettime, clock, &real);
-    int64_t until = real.seconds * (int64_t)SECOND + real.fraction + (left > 0 ? left : 0);
-    real = (struct time_value){until / SECOND, until % SECOND};
+    int64_t until = real.seconds * (int64_t)FIXED_SECOND + real.fraction + (left > 0 ? left : 0);
+    real = (struct time_value){until / FIXED_SECOND, until % FIXED_SECOND};
     thread->registers[argument] = (uint64_t)&real;
     long result = syscalls_pass_on(thread);
     thread->registers[argument] = kept;
     if (left > 0 && result == -ETIMEDOUT)
-        advance(left);
+        fixed_pass(&fixed, left);
     return result;
 }
 
@@ -266,7 +239,7 @@ static long sleep_for(struct native_thread *thread, unsigned argument)
     bool known = gate_copy(&span, (void *)thread->registers[argument], sizeof span);
     long result = syscalls_pass_on(thread);
     if (!result && known)
-        advance(span.seconds * SECOND + span.fraction);
+        fixed_pass(&fixed, span.seconds * FIXED_SECOND + span.fraction);
     return result;
 }
 
@@ -285,9 +258,9 @@ long repeatable_call_clock_nanosleep(struct native_thread *thread)
     long result = call_with_deadline(thread, REGISTER_RDX, r[REGISTER_RDI]);
     struct time_value deadline;
     if (!result && gate_copy(&deadline, (void *)r[REGISTER_RDX], sizeof deadline)) {
-        int64_t left = deadline.seconds * (int64_t)SECOND + deadline.fraction -
-                       (int64_t)clock_value(r[REGISTER_RDI], elapsed);
-        advance(left > 0 ? left : 0);
+        int64_t left = deadline.seconds * (int64_t)FIXED_SECOND + deadline.fraction -
+                       (int64_t)fixed_clock(r[REGISTER_RDI], fixed.elapsed);
+        fixed_pass(&fixed, left > 0 ? left : 0);
     }
     return result;
 }

@@ -37,7 +37,7 @@ struct engine_options {
     ULong budget;            /* instructions, 0: none */
     ULong checkpoint;        /* instructions, 0: never */
     Bool progress;           /* keep run_folder/status.PID up to date */
-    Bool repeatable;         /* randomness from the kernel and the order of threads are fixed */
+    Bool repeatable;         /* randomness, time and the order of threads are fixed */
     Bool python;             /* Python frames are watched */
 };
 
@@ -95,6 +95,14 @@ extern void VG_(exit)(Int status) __attribute__((noreturn));
 /* As the core itself does after system calls that unmap; the public function insists on a request
  * by the program. */
 extern void VG_(discard_translations)(Addr start, ULong size_bytes, const HChar *who);
+
+/* platform.c: a system call of our own, which the program does not see; the fourth argument is 0 */
+UWord call_kernel(UWord number, UWord a, UWord b, UWord c);
+
+/* repeatable.c */
+void repeatable_random(UChar *bytes, SizeT size_bytes);
+void repeatable_before_call(ThreadId tid, UInt number, const UWord *arguments);
+void repeatable_after_call(ThreadId tid, UInt number, const UWord *arguments, SysRes result);
 
 /* turns.c */
 /* A thread is about to be created; its creation failed. */

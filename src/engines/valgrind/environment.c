@@ -36,8 +36,7 @@ static void fix_randomness(void)
 {
     for (UWord *auxv = VG_(client_auxv); auxv[0] != AUXV_END; auxv += 2)
         if (auxv[0] == AUXV_RANDOM)
-            for (UInt i = 0; i < 16; i++)
-                ((UChar *)auxv[1])[i] = 0x10 + i;
+            repeatable_random((UChar *)auxv[1], 16);
 }
 
 /* The list without Valgrind's libraries, in place; the result is never longer. */

@@ -216,8 +216,8 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
                  (number == __NR_tkill && arguments[1] == VKI_SIGKILL) ||
                  (number == __NR_tgkill && arguments[2] == VKI_SIGKILL);
 
-    (void)tid;
     (void)count;
+    repeatable_before_call(tid, number, arguments);
     if (number == __NR_execve || number == __NR_execveat) {
         turns_before_exec();
         output_write(RAW_EXIT, 0);
@@ -228,8 +228,8 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
 
 static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes res)
 {
-    (void)tid;
     (void)count;
+    repeatable_after_call(tid, number, arguments, res);
     if (jit_wants_call(&core.jit, number))
         jit_system_call(&core.jit, number, (const uint64_t *)arguments,
                         sr_isError(res) ? -(int64_t)sr_Err(res) : (int64_t)sr_Res(res));

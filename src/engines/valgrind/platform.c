@@ -159,3 +159,15 @@ void platform_fail(const char *sentence)
     VG_(fmsg)("%s\n", sentence);
     VG_(exit)(2);
 }
+
+UWord call_kernel(UWord number, UWord a, UWord b, UWord c)
+{
+    register UWord none __asm__("r10") = 0;
+    UWord result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(none)
+                     : "rcx", "r11", "memory");
+    return result;
+}

@@ -71,18 +71,6 @@ static Int process;        /* whose threads these are */
 static ULong file_limit;   /* what it was before it was raised here; 0: it was not */
 static UInt guard;         /* 1 while someone reads or changes the above */
 
-static UWord call_kernel(UWord number, UWord a, UWord b, UWord c)
-{
-    register UWord no_timeout __asm__("r10") = 0;
-    UWord result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(no_timeout)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
 static void step_aside(void)
 {
     call_kernel(__NR_sched_yield, 0, 0, 0);

@@ -1,5 +1,6 @@
-"""`record --repeatable` with threads that wait for each other: the same order in every run, so the
-same output and the same profile. The reference engine, which runs one thread at a time."""
+"""`record --repeatable`: time and chance are the same in every run and under both engines; and
+under the reference engine, which runs one thread at a time, so is the order of threads that wait for
+each other. So the same output, and the same profile."""
 import subprocess
 
 import pytest
@@ -126,10 +127,75 @@ int main(void)
 """
 
 
-def recorded(program, profile, *options):
-    done = subprocess.run([TRUEFLAME, "record", "--engine=valgrind", "--repeatable", *options,
+# Everything that says what time it is, waits until a time, or gives random numbers.
+CHANCE = r"""
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+static void show(int clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    printf("clock %d: %ld %ld\n", clock, now.tv_sec, now.tv_nsec);
+}
+
+int main(void)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    unsigned char bytes[8];
+    struct timespec until;
+    struct timeval day;
+    unsigned core;
+
+    for (int clock = 0; clock < 8; clock++)
+        show(clock);
+    gettimeofday(&day, NULL);
+    printf("day %ld %ld\n", day.tv_sec, day.tv_usec);
+    printf("time %ld\n", time(NULL));
+    printf("ticks %llu\n", (unsigned long long)__rdtsc());
+    printf("ticks %llu\n", (unsigned long long)__rdtscp(&core));
+    usleep(3000);
+    show(CLOCK_MONOTONIC);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 5000000;
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    show(CLOCK_MONOTONIC);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 7000000;
+    pthread_mutex_lock(&lock);
+    printf("timed out %d\n", pthread_cond_timedwait(&never, &lock, &until) == ETIMEDOUT);
+    show(CLOCK_MONOTONIC);
+    getrandom(bytes, sizeof bytes, 0);
+    for (int i = 0; i < 8; i++)
+        printf("%x%c", bytes[i], i < 7 ? ' ' : '\n');
+    return 0;
+}
+"""
+
+
+def recorded(program, profile, *options, engine="valgrind"):
+    done = subprocess.run([TRUEFLAME, "record", f"--engine={engine}", "--repeatable", *options,
                            "-o", profile, program], capture_output=True, timeout=120)
     return done.returncode, done.stdout
+
+
+def test_time_and_chance_are_the_same(tmp_path):
+    program = compiled(tmp_path, "chance", CHANCE)
+    runs = [recorded(program, tmp_path / f"{engine}.{i}.flame", engine=engine)
+            for i in range(2) for engine in ("valgrind", "native")]
+    assert runs[0][0] == 0
+    assert runs[0] == runs[1] == runs[2] == runs[3]
+    assert b"clock 0: 1577836800 " in runs[0][1] and b"timed out 1\n" in runs[0][1]
+    for engine in ("valgrind", "native"):
+        assert_same_profile(tmp_path / f"{engine}.0.flame", tmp_path / f"{engine}.1.flame")
 
 
 @pytest.mark.parametrize("detail", ["function", "line"])
