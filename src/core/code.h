@@ -35,6 +35,7 @@ enum code_function_flags {
     CODE_FUNCTION_GUESSED = 8,   /* no symbol: its extent is only a guess, a call may cut it */
     CODE_FUNCTION_JIT = 16,      /* anonymous code that the program gave a name, see core/jit.h */
     CODE_FUNCTION_GONE = 32,     /* other code is at its address by now */
+    CODE_FUNCTION_LINE = 64,     /* with PYTHON: a line of the function whose context is the parent */
 };
 
 #define CODE_NO_ID UINT32_MAX

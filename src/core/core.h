@@ -56,6 +56,10 @@ struct hot {
     uint64_t engine[2];
     uint64_t python_frame;     /* the frame that CPython executed when it was last looked at */
     uint64_t python_state;     /* its thread state: while the evaluator runs, readable memory */
+    uint64_t python_word;      /* address of the word with the current frame, as above */
+    uint64_t python_ip;        /* address of the frame's instruction pointer: readable memory */
+    uint64_t python_line;      /* where the running line begins, as an instruction pointer */
+    uint64_t python_line_size; /* and how far it reaches */
 };
 
 #define STACK_FIRST_REACH 8192
@@ -132,6 +136,7 @@ struct core_block {
 
 struct core_options {
     bool line_detail;
+    bool python_lines;     /* the engine tells where Python frames are: see core/python.h */
     bool keep_tail_calls;
     bool start_off;
     uint32_t max_contexts; /* 0: no limit */

@@ -259,6 +259,23 @@ bool elf_find_symbol(const uint8_t *bytes, size_t size_bytes, const char *name, 
     return false;
 }
 
+size_t elf_find_prefixed(const uint8_t *bytes, size_t size_bytes, const char *prefix,
+                         uint64_t *starts, size_t most)
+{
+    struct image image;
+    struct candidates list = {0};
+    size_t found = 0;
+
+    if (!image_open(&image, bytes, size_bytes))
+        return 0;
+    collect_symbols(&list, &image, SHT_SYMTAB);
+    for (size_t i = 0; i < list.count && found < most; i++)
+        if (text_starts_with(list.items[i].name, prefix))
+            starts[found++] = list.items[i].start;
+    platform_release(list.items, list.capacity * sizeof *list.items);
+    return found;
+}
+
 /* By start; of those at one address the longest first, so that it is the one that stays. */
 static bool candidate_before(const void *a, const void *b)
 {

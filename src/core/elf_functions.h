@@ -18,4 +18,9 @@ bool elf_find_segment(const uint8_t *image, size_t size_bytes, uint64_t file_off
 /* The value of the dynamic symbol `name` that the file defines. False if there is none. */
 bool elf_find_symbol(const uint8_t *image, size_t size_bytes, const char *name, uint64_t *value);
 
+/* Where functions begin whose names in the file's own symbol table begin with `prefix`: the first
+ * `most` of them. Returns how many. */
+size_t elf_find_prefixed(const uint8_t *image, size_t size_bytes, const char *prefix,
+                         uint64_t *starts, size_t most);
+
 #endif

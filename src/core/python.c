@@ -6,6 +6,7 @@
  * recursion. */
 #define NEAR_FRAMES 4
 #define MOST_FRAMES 1000000
+#define MOST_WORD_DEPTH 4096
 
 static uint64_t depth_of(const struct thread *thread)
 {
@@ -38,24 +39,195 @@ static void drop_deeper(struct python_frames *frames, uint64_t depth)
         frames->count--;
 }
 
-static void add_base(struct thread *thread, uint64_t frame, struct context *evaluator)
+/* Where the evaluator that was called last has its word; 0: not known yet. */
+static uint64_t word_of(const struct python_module *module, const struct thread *thread)
+{
+    if (!module->layout.has_c_frame)
+        return thread->hot->python_state + module->layout.state_frame;
+    return module->word_depth ? thread->hot->top[-1].stack_pointer - module->word_depth : 0;
+}
+
+static void add_base(const struct core *core, struct thread *thread, uint64_t depth, uint64_t frame,
+                     struct context *evaluator)
 {
     add_entry(&thread->stack->python, (struct python_entry){
                                           .frame = frame,
                                           .context = evaluator,
-                                          .depth = depth_of(thread),
+                                          .depth = depth,
                                           .state = thread->hot->python_state,
+                                          .word = word_of(core->python.module, thread),
+                                          .base = true,
                                       });
 }
 
+/* What inline code looks at, where no frame is known: readable memory, and the word all the same
+ * if it is the thread state's, since the evaluator may go on there on a stack nobody has seen. */
+static void watch_nothing(struct core *core, struct hot *hot)
+{
+    const struct python_module *module = core->python.module;
+    bool has_word = module && hot->python_state && !module->layout.has_c_frame;
+
+    hot->python_frame = 0;
+    hot->python_word = has_word ? hot->python_state + module->layout.state_frame
+                                : (uintptr_t)&core->python.nowhere;
+    hot->python_ip = (uintptr_t)&core->python.nowhere;
+    hot->python_line = 0;
+    hot->python_line_size = UINT64_MAX;
+}
+
+static void watch(struct core *core, struct hot *hot, const struct python_entry *entry)
+{
+    watch_nothing(core, hot);
+    hot->python_frame = entry->frame;
+    hot->python_state = entry->state;
+    hot->python_word = entry->word ? entry->word : hot->python_word;
+    if (!entry->place.lines)
+        return;
+    hot->python_ip = entry->frame + core->python.module->layout.frame_ip;
+    hot->python_line = entry->place.line;
+    hot->python_line_size = entry->place.line_size;
+}
+
 /* The newest entry is what runs. */
-static void settle(struct thread *thread)
+static void settle(struct core *core, struct thread *thread)
 {
     const struct python_entry *entry = newest(&thread->stack->python);
 
     thread->hot->current = entry->context;
-    thread->hot->python_frame = entry->frame;
+    watch(core, thread->hot, entry);
 }
+
+/* The child of `parent` for a Python function or line, which a slot of the parent remembers: inline
+ * code has the numbers of sites there, which are no addresses. */
+static struct context *child_of(struct tree *tree, struct context *parent,
+                                struct code_function *function)
+{
+    uint64_t key = (uintptr_t)function;
+    struct context_slot *slot = &parent->slots[(key >> 4 ^ key >> 7) % CONTEXT_SLOTS];
+
+    if (slot->site != key) {
+        struct context *child = tree_child_of(tree, parent, 0, function);
+        child->code = parent->code;
+        *slot = (struct context_slot){.site = key, .child = child};
+    }
+    return slot->child;
+}
+
+/* ---- lines ---- */
+
+static bool is_line(const struct context *context)
+{
+    return (context->function->flags & CODE_FUNCTION_LINE) != 0;
+}
+
+static void note_unlined(struct python *python, uint32_t number, struct context *context)
+{
+    if (number >= python->unlined_capacity) {
+        size_t capacity = python->unlined_capacity ? python->unlined_capacity : 4096;
+        while (capacity <= number)
+            capacity *= 2;
+        struct context **larger = platform_allocate(capacity * sizeof *larger);
+        for (size_t i = 0; i < python->unlined_capacity; i++)
+            larger[i] = python->unlined[i];
+        platform_release(python->unlined, python->unlined_capacity * sizeof *larger);
+        python->unlined = larger;
+        python->unlined_capacity = capacity;
+    }
+    python->unlined[number] = context;
+}
+
+/* The context with the same path, but below the Python function that it runs for rather than below
+ * one of its lines. */
+static struct context *unlined(struct core *core, struct context *context)
+{
+    struct python *python = &core->python;
+    uint32_t number = context_number(context);
+    struct context *above = context;
+    size_t depth = 0;
+
+    if (is_line(context))
+        return context->parent;
+    if (number < python->unlined_capacity && python->unlined[number])
+        return python->unlined[number];
+    for (; above && !(above->function->flags & CODE_FUNCTION_PYTHON); above = above->parent)
+        depth++;
+    struct context *twin = context;
+    if (above && is_line(above)) {
+        struct context **path = platform_allocate((depth + 1) * sizeof *path);
+        for (size_t i = depth; i-- > 0; context = context->parent)
+            path[i] = context;
+        twin = above->parent;
+        for (size_t i = 0; i < depth; i++)
+            twin = tree_twin_of(&core->tree, twin, path[i]);
+        platform_release(path, (depth + 1) * sizeof *path);
+    }
+    note_unlined(python, number, twin);
+    return twin;
+}
+
+static uint64_t instruction_pointer(const struct python_layout *layout, uint64_t frame)
+{
+    uint64_t pointer = 0;
+
+    __builtin_memcpy(&pointer, (const void *)(uintptr_t)(frame + layout->frame_ip),
+                     layout->ip_bytes);
+    return pointer;
+}
+
+/* The entry's context becomes that of the line it is at. Instructions without a line of their own
+ * go on with the line before them. */
+static void take_line(struct core *core, struct python_entry *entry)
+{
+    const struct python_layout *layout = &core->python.module->layout;
+    struct python_place *place = &entry->place;
+    struct context *whole = is_line(entry->context) ? entry->context->parent : entry->context;
+    uint64_t pointer = instruction_pointer(layout, entry->frame);
+    uint64_t offset = (pointer - place->first) * layout->ip_unit;
+    struct python_line_range *range = python_lines_find(place->lines, offset);
+    const struct code_function *function = place->lines->function;
+    struct code_function *line = range ? range->function : NULL;
+
+    place->line = pointer;
+    place->line_size = 1;
+    if (range && offset >= range->start && offset < range->end) {
+        place->line = place->first + range->start / layout->ip_unit;
+        place->line_size = (range->end - range->start) / layout->ip_unit;
+    }
+    if (range && !range->line && is_line(entry->context))
+        return;
+    if (!line) {
+        line = python_line_function(&core->python, function,
+                                    range && range->line ? range->line : function->line);
+        if (range && range->line)
+            range->function = line;
+    }
+    entry->context = child_of(&core->tree, whole, line);
+}
+
+void python_line_changed(struct core *core, struct thread *thread)
+{
+    struct python_frames *frames = &thread->stack->python;
+
+    if (!frames->count || !newest(frames)->place.lines ||
+        newest(frames)->frame != thread->hot->python_frame)
+        return;
+    take_line(core, newest(frames));
+    settle(core, thread);
+    core_keep_room(core, thread);
+}
+
+static void find_lines(struct core *core, struct python_entry *entry, uint64_t code,
+                       struct code_function *function)
+{
+    const struct python_layout *layout = &core->python.module->layout;
+
+    entry->place.lines = python_lines_of(&core->python, code, function);
+    entry->place.first = layout->ip_bytes == 8 ? code + layout->code_bytes : 0;
+    if (entry->place.lines)
+        take_line(core, entry);
+}
+
+/* ---- frames ---- */
 
 /* A frame above the newest one, in the same activation; one that is not shown shares its context.
  * `called`: it has just become current. */
@@ -70,11 +242,16 @@ static void add_frame(struct core *core, struct thread *thread, uint64_t address
     if (python_read_frame(core->python.module, address, &frame))
         function = python_function_of(&core->python, &frame, &starts);
     entry.frame = address;
+    entry.base = false;
+    entry.place = (struct python_place){0};
     if (function) {
-        struct code_function *code = entry.context->code;
-        entry.context = tree_child_of(&core->tree, entry.context, 0, function);
-        entry.context->code = code;
+        struct context *caller = entry.context;
+        if (core->options.python_lines)
+            caller = unlined(core, caller);
+        entry.context = child_of(&core->tree, caller, function);
         entry.context->calls += called && starts;
+        if (core->options.python_lines)
+            find_lines(core, &entry, frame.code, function);
     }
     add_entry(frames, entry);
 }
@@ -153,9 +330,24 @@ static void rebuild(struct core *core, struct thread *thread, uint64_t frame)
         if (memory.is_entry)
             break;
     }
-    add_base(thread, memory.previous, evaluator);
+    add_base(core, thread, depth, memory.previous, evaluator);
     add_path(core, thread, count, false);
     core->repairs[REPAIR_PYTHON]++;
+}
+
+/* The evaluator's C frame is always at the same distance from its caller's. */
+static void learn_word(struct python_module *module, const struct thread *thread)
+{
+    uint64_t c_frame;
+
+    if (!module->layout.has_c_frame || module->word_depth ||
+        !platform_read(thread->hot->python_state + module->layout.state_frame, &c_frame,
+                       sizeof c_frame))
+        return;
+    uint64_t word_depth =
+        thread->hot->top[-1].stack_pointer - (c_frame + module->layout.c_frame_frame);
+    if (word_depth < MOST_WORD_DEPTH)
+        module->word_depth = word_depth;
 }
 
 void python_frame_changed(struct core *core, struct thread *thread, uint64_t frame)
@@ -163,7 +355,15 @@ void python_frame_changed(struct core *core, struct thread *thread, uint64_t fra
     struct python_frames *frames = &thread->stack->python;
     uint64_t depth = depth_of(thread);
 
+    thread->hot->python_frame = frame;
+    if (core->python.module->readiness != PYTHON_READY)
+        return;
     drop_deeper(frames, depth);
+    learn_word(core->python.module, thread);
+    if (frames->count && newest(frames)->depth == depth && newest(frames)->base) {
+        newest(frames)->word = word_of(core->python.module, thread);
+        newest(frames)->context = thread->hot->current;
+    }
     if (!frames->count || newest(frames)->depth != depth) {
         rebuild(core, thread, frame);
     } else if (frames->count > 1 && newest(frames)[-1].frame == frame &&
@@ -174,10 +374,22 @@ void python_frame_changed(struct core *core, struct thread *thread, uint64_t fra
                !drop_to(frames, frame)) {
         rebuild(core, thread, frame);
     }
-    settle(thread);
+    settle(core, thread);
     /* What cannot be read is not asked for again and again. */
     thread->hot->python_frame = frame;
     core_keep_room(core, thread);
+}
+
+void python_look(struct core *core, struct thread *thread)
+{
+    const struct hot *hot = thread->hot;
+    uint64_t frame;
+
+    if (hot->python_word && platform_read(hot->python_word, &frame, sizeof frame) &&
+        frame != hot->python_frame)
+        python_frame_changed(core, thread, frame);
+    else if (core->options.python_lines)
+        python_line_changed(core, thread);
 }
 
 /* The word that is watched. */
@@ -186,9 +398,9 @@ static uint64_t current_frame(const struct python_module *module, uint64_t state
     const struct python_layout *layout = &module->layout;
     uint64_t word = 0;
 
-    if (!platform_read(state + layout->state_frame, &word, sizeof word))
+    if (!python_read_word(module, state + layout->state_frame, &word))
         return 0;
-    if (layout->has_c_frame && !platform_read(word + layout->c_frame_frame, &word, sizeof word))
+    if (layout->has_c_frame && !python_read_word(module, word + layout->c_frame_frame, &word))
         return 0;
     return word;
 }
@@ -200,13 +412,14 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
 {
     struct python_frames *frames = &thread->stack->python;
     uint64_t frame = current_frame(module, state);
-    uint64_t depth = depth_of(thread);
+    /* Frames run in the evaluator, or in the instructions that it calls. */
+    uint64_t depth = depth_of(thread) + (module->handlers != NULL);
 
     core->python.module = module;
     thread->hot->python_state = state;
     while (frames->count && newest(frames)->depth >= depth)
         frames->count--;
-    add_base(thread, frames->count ? newest(frames)->frame : 0, thread->hot->current);
+    add_base(core, thread, depth, frames->count ? newest(frames)->frame : 0, thread->hot->current);
     /* 3.9 puts such a generator in front without saying whose it is: its ancestry ends there. */
     struct python_frame memory;
     if (newest(frames)->frame != frame && !add_descendants(core, thread, frame, MOST_FRAMES, false)) {
@@ -215,7 +428,7 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
         else
             newest(frames)->frame = frame;
     }
-    settle(thread);
+    settle(core, thread);
     core_keep_room(core, thread);
 }
 
@@ -224,18 +437,23 @@ void python_leave(struct core *core, struct thread *thread)
     struct python_frames *frames = &thread->stack->python;
     uint64_t depth = depth_of(thread);
 
-    (void)core;
     while (frames->count && newest(frames)->depth >= depth)
         frames->count--;
-    python_stack_loaded(thread);
+    python_stack_loaded(core, thread);
 }
 
-void python_stack_loaded(struct thread *thread)
+void python_stack_loaded(struct core *core, struct thread *thread)
 {
     const struct python_frames *frames = &thread->stack->python;
 
-    if (!frames->count)
-        return;
-    thread->hot->python_frame = newest(frames)->frame;
-    thread->hot->python_state = newest(frames)->state;
+    if (frames->count)
+        watch(core, thread->hot, newest(frames));
+    else
+        watch_nothing(core, thread->hot);
+}
+
+bool python_evaluates(const struct python_module *module, const struct code_function *function)
+{
+    return function && (module->handlers ? function == module->handlers
+                                         : function->start == module->evaluator);
 }

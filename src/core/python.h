@@ -9,8 +9,30 @@
  * evaluator's.
  *
  *     call of the evaluator     python_enter            its first block
- *     word is another           python_frame_changed    each other block, before it is counted
+ *     word is another           python_frame_changed    before the next block is counted
  *     evaluator returns         python_leave            blocks that end so
+ *
+ * What is the evaluator: python_evaluates() says it of a place. The word is at hot.python_word, and
+ * differs from hot.python_frame when there is something to tell. Only the evaluator's own code
+ * writes it, so it is enough to look after those stores that may hit it (a store relative to the
+ * stack pointer where module->layout.has_c_frame, else one to an offset of layout.state_frame) and
+ * where a call has come back; an engine may as well look at each block. Until the word's place is
+ * known, while python_word_is_known() says no, it is found through the thread state.
+ *
+ * Lines, at line detail, for engines that set core_options.python_lines: each line of a Python function that runs is a context of its own below
+ * the function's, with a function of the flag CODE_FUNCTION_LINE, and what runs for the line is
+ * counted there and below, blocks as ever. Which line it is, is what the interpreter itself
+ * publishes (and would say in a traceback): the instruction pointer that it keeps in the frame, a
+ * word or (layout.ip_bytes) half a word at hot.python_ip, seen through the code's line table. An
+ * engine looks at it after each store to an offset of layout.frame_ip in the evaluator and calls
+ * python_line_changed unless
+ *
+ *     *python_ip - hot.python_line < hot.python_line_size        (unsigned)
+ *
+ * Instructions after that store count for the new line, so blocks are cut there. When the profile
+ * is read, lines are taken out of the tree again: they become rows of (context, line).
+ * A Python function that is called hangs below its caller, not below the caller's line: otherwise a
+ * recursion from two lines would double the tree with every level.
  *
  * Each stack has a list of the Python frames on it, oldest first. An activation of the evaluator
  * begins with a base entry, which stands for the evaluator itself; frames that the evaluator runs
@@ -23,7 +45,8 @@
  * Which version it is and where things are comes from the program: a module is CPython's if it
  * has the evaluator, the runtime and the type of code objects as symbols. From 3.13 on the runtime
  * describes itself; before, a table does. A code object whose type is not CPython's code type is
- * never believed: it has no name, and no frame is shown for it.
+ * never believed: it has no name, and no frame is shown for it; and if the first frame that is
+ * seen has no such code, the layout is wrong for this interpreter and the watch ends (`checked`).
  *
  * Cost: a program that is not CPython pays nothing. A Python call costs two changes, each a few
  * reads of the program's memory.
@@ -60,9 +83,27 @@ struct python_layout {
     uint16_t text_state;
     uint8_t text_kind_shift; /* in the state word: kind (3 bits), compact, ascii */
     uint16_t text_ascii_bytes, text_compact_bytes; /* from the object to its characters */
+    uint16_t frame_ip;        /* frame: where it is in its code */
+    uint8_t ip_bytes;         /* 8: an address, 4: an offset */
+    uint8_t ip_unit;          /* what an offset counts, in bytes */
+    uint8_t line_format;      /* enum python_line_format */
+    uint16_t code_line_table; /* code: the bytes object with the line table */
+    uint16_t code_bytes;      /* code: its first instruction */
 };
 
-enum python_readiness { PYTHON_UNREAD, PYTHON_READY, PYTHON_UNKNOWN };
+/* How much is looked at of a frame, of a code object and of a text's head. */
+#define PYTHON_FRAME_BYTES 80
+#define PYTHON_CODE_BYTES  144
+#define PYTHON_TEXT_BYTES  40
+
+enum python_line_format { PYTHON_LINES_3_9, PYTHON_LINES_3_10, PYTHON_LINES_3_11 };
+
+enum python_readiness {
+    PYTHON_UNREAD,
+    PYTHON_READY,
+    PYTHON_UNKNOWN, /* no layout is known for this version */
+    PYTHON_MISREAD, /* there is one, but the first frame is not as it says */
+};
 
 /* What makes a module CPython. Addresses are in the module. */
 struct python_module {
@@ -70,8 +111,22 @@ struct python_module {
     uint64_t evaluator, runtime, code_type;
     uint64_t version;        /* of Py_Version, from 3.11 on; 0: none */
     unsigned minor;          /* 3.minor */
+    /* The tail-calling interpreter's instructions, which are functions of their own, as one
+     * function; NULL: the evaluator has them all. */
+    struct code_function *handlers;
     enum python_readiness readiness;
+    bool told;               /* the engine's: it was said that it cannot be watched */
+    bool checked;            /* frames look as the layout says: see python_function_of */
+    uint64_t word_depth;     /* how far below the caller's stack pointer the word is; 0: unknown */
     struct python_layout layout;
+};
+
+/* Where a frame is in its source; all zero where lines are not asked for. */
+struct python_place {
+    const struct python_lines *lines; /* of its code */
+    uint64_t first;          /* the instruction pointer at the code's first instruction */
+    uint64_t line;           /* hot.python_line and .python_line_size */
+    uint64_t line_size;
 };
 
 struct python_entry {
@@ -79,6 +134,9 @@ struct python_entry {
     struct context *context; /* in which the frame runs; of a base the evaluator's */
     uint64_t depth;          /* of the shadow stack */
     uint64_t state;          /* CPython's thread state */
+    uint64_t word;           /* hot.python_word */
+    bool base;
+    struct python_place place;
 };
 
 /* The Python frames of a stack. */
@@ -88,6 +146,8 @@ struct python_frames {
 };
 
 struct python_known_code;
+
+#define PYTHON_RECENT_BITS 12
 
 /* What the core knows about the Pythons of a process. */
 struct python {
@@ -99,6 +159,12 @@ struct python {
     size_t file_count, file_capacity;
     uint64_t *path;                    /* frames on their way onto the list */
     size_t path_capacity;
+    struct python_lines **lines;       /* hash of function and line table */
+    size_t lines_count, lines_capacity;
+    struct python_lines *recent_lines[1 << PYTHON_RECENT_BITS]; /* by the code's address */
+    struct context **unlined;          /* by context number: the same path without lines */
+    size_t unlined_capacity;
+    uint64_t nowhere;                  /* an instruction pointer for when there is no frame */
 };
 
 /* Is it CPython? NULL if not. `image` is the file. */
@@ -108,6 +174,15 @@ struct python_module *python_recognise(struct code_module *module, const uint8_t
 /* The offsets, once the program's memory is in place. False: this version is not known. */
 bool python_prepare(struct python_module *module);
 
+/* Does the watch apply to the code there? Its blocks are then the engine's to watch. */
+bool python_evaluates(const struct python_module *module, const struct code_function *function);
+
+/* May an engine rely on hot.python_word? */
+static inline bool python_word_is_known(const struct python_module *module)
+{
+    return !module->layout.has_c_frame || module->word_depth;
+}
+
 /* The evaluator was called for the thread with this thread state; its context is current. */
 void python_enter(struct core *core, struct thread *thread, struct python_module *module,
                   uint64_t state);
@@ -115,11 +190,18 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
 /* The evaluator runs, and the frame that is current is not hot.python_frame. */
 void python_frame_changed(struct core *core, struct thread *thread, uint64_t frame);
 
+/* The instruction pointer of the running frame is out of its line. */
+void python_line_changed(struct core *core, struct thread *thread);
+
+/* As the two above, if the word and the instruction pointer say so: for where the evaluator goes on
+ * after code that was not known to be its own. */
+void python_look(struct core *core, struct thread *thread);
+
 /* The evaluator is about to return. */
 void python_leave(struct core *core, struct thread *thread);
 
 /* The stack of the thread is another: what was seen last there. */
-void python_stack_loaded(struct thread *thread);
+void python_stack_loaded(struct core *core, struct thread *thread);
 
 /* ---- python_code.c ---- */
 
@@ -131,6 +213,9 @@ struct python_frame {
     bool is_entry; /* the evaluator was called for it */
 };
 
+/* A word that the interpreter itself is about to use. */
+bool python_read_word(const struct python_module *module, uint64_t address, uint64_t *word);
+
 bool python_read_frame(const struct python_module *module, uint64_t address,
                        struct python_frame *frame);
 
@@ -138,5 +223,32 @@ bool python_read_frame(const struct python_module *module, uint64_t address,
  * frame is not of a call: it only makes a generator. */
 struct code_function *python_function_of(struct python *python, const struct python_frame *frame,
                                          bool *starts);
+
+/* The function that stands for a line of `function`. */
+struct code_function *python_line_function(struct python *python,
+                                           const struct code_function *function, uint32_t line);
+
+/* ---- python_lines.c ---- */
+
+/* Where lines begin and end in a code object; kept for good, one for equal code. */
+struct python_line_range {
+    uint32_t start, end; /* bytes from the first instruction */
+    uint32_t line;       /* 0: none of its own */
+    struct code_function *function; /* of the line; NULL until it is asked for */
+};
+
+struct python_lines {
+    struct code_function *function;
+    uint32_t table_bytes, range_count;
+    uint8_t *table;      /* as the program has it */
+    struct python_line_range *ranges;
+};
+
+/* Of the code object at `code`, which `function` is. NULL if it cannot be read. */
+struct python_lines *python_lines_of(struct python *python, uint64_t code,
+                                     struct code_function *function);
+
+/* The range with this instruction; before the first one, the first. NULL: there is none. */
+struct python_line_range *python_lines_find(const struct python_lines *lines, uint64_t offset);
 
 #endif

@@ -15,8 +15,7 @@
 
 #define MIX            0x9e3779b97f4a7c15u
 #define CODE_BITS      13
-#define CODE_BYTES     144  /* the part of a code object that is looked at */
-#define FRAME_BYTES    72
+#define LOWEST_ADDRESS 65536 /* nothing is mapped below */
 #define GLANCE_BYTES   64   /* of a string's characters, when it is seen again */
 #define TEXT_MOST      4096 /* characters of a name */
 
@@ -48,13 +47,34 @@ static uint32_t half_at(const uint8_t *bytes, unsigned offset)
     return half;
 }
 
+/* The program's memory. What the interpreter is about to use itself need not be asked for, once it
+ * is clear that things are where the layout says; engines that watch share its address space. */
+static const uint8_t *live_bytes(const struct python_module *module, uint64_t address,
+                                 uint8_t *buffer, size_t size_bytes)
+{
+    if (module->checked && address >= LOWEST_ADDRESS)
+        return (const uint8_t *)(uintptr_t)address;
+    return platform_read(address, buffer, size_bytes) ? buffer : NULL;
+}
+
+bool python_read_word(const struct python_module *module, uint64_t address, uint64_t *word)
+{
+    uint8_t buffer[sizeof *word];
+    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
+
+    if (bytes)
+        *word = word_at(bytes, 0);
+    return bytes;
+}
+
 bool python_read_frame(const struct python_module *module, uint64_t address,
                        struct python_frame *frame)
 {
     const struct python_layout *layout = &module->layout;
-    uint8_t bytes[FRAME_BYTES];
+    uint8_t buffer[PYTHON_FRAME_BYTES];
+    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
 
-    if (!platform_read(address, bytes, sizeof bytes))
+    if (!bytes)
         return false;
     frame->previous = word_at(bytes, layout->frame_previous);
     frame->code = word_at(bytes, layout->frame_code) & ~(uint64_t)7;
@@ -73,12 +93,14 @@ struct text_head {
     uint64_t characters; /* address */
 };
 
-static bool read_text_head(const struct python_layout *layout, uint64_t address,
+static bool read_text_head(const struct python_module *module, uint64_t address,
                            struct text_head *head)
 {
-    uint8_t bytes[40];
+    const struct python_layout *layout = &module->layout;
+    uint8_t buffer[PYTHON_TEXT_BYTES];
+    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
 
-    if (!platform_read(address, bytes, sizeof bytes))
+    if (!bytes)
         return false;
     unsigned state = half_at(bytes, layout->text_state) >> layout->text_kind_shift;
     head->length = word_at(bytes, layout->text_length);
@@ -90,20 +112,24 @@ static bool read_text_head(const struct python_layout *layout, uint64_t address,
     return true;
 }
 
-static uint64_t glance_at(const struct python_layout *layout, uint64_t address)
+static uint64_t glance_at(const struct python_module *module, uint64_t address)
 {
     struct text_head head;
-    uint8_t bytes[GLANCE_BYTES] = {0};
+    uint8_t buffer[GLANCE_BYTES] = {0};
     uint64_t hash = 0;
 
-    if (!read_text_head(layout, address, &head))
+    if (!read_text_head(module, address, &head))
         return 0;
     uint64_t size_bytes = head.length * head.kind;
     size_bytes = size_bytes < GLANCE_BYTES ? size_bytes : GLANCE_BYTES;
-    if (!platform_read(head.characters, bytes, size_bytes))
+    const uint8_t *bytes = live_bytes(module, head.characters, buffer, size_bytes);
+    if (!bytes)
         return 0;
-    for (unsigned i = 0; i < size_bytes; i += 8)
+    unsigned i = 0;
+    for (; i + 8 <= size_bytes; i += 8)
         hash = ((hash ^ word_at(bytes, i)) * MIX) ^ hash >> 31;
+    for (; i < size_bytes; i++)
+        hash = (hash ^ bytes[i]) * MIX;
     return (hash ^ head.length) * MIX;
 }
 
@@ -127,11 +153,11 @@ static size_t put_utf8(char *out, uint32_t character)
 /* The text in UTF-8, to be released with TEXT_ROOM bytes. NULL if it cannot be read. */
 #define TEXT_ROOM (4 * TEXT_MOST + 1)
 
-static char *read_text(const struct python_layout *layout, uint64_t address)
+static char *read_text(const struct python_module *module, uint64_t address)
 {
     struct text_head head;
 
-    if (!read_text_head(layout, address, &head))
+    if (!read_text_head(module, address, &head))
         return NULL;
     uint64_t length = head.length < TEXT_MOST ? head.length : TEXT_MOST;
     uint8_t *raw = platform_allocate(TEXT_ROOM);
@@ -160,9 +186,10 @@ static uint64_t hash_text(const char *text, uint64_t hash)
     return hash ^ hash >> 29;
 }
 
-static uint64_t hash_function(const char *name, const char *file, uint32_t line)
+/* Of functions `line` is the first one and `inner` is 0; of a line of one, `inner` is that line. */
+static uint64_t hash_function(const char *name, const char *file, uint32_t line, uint32_t inner)
 {
-    return hash_text(name, hash_text(file, line));
+    return hash_text(name, hash_text(file, line + (uint64_t)inner * 31));
 }
 
 static struct code_module *file_of(struct python *python, const char *path)
@@ -193,6 +220,11 @@ static struct code_module *file_of(struct python *python, const char *path)
     return python->files[at] = module;
 }
 
+static uint32_t inner_line(const struct code_function *function)
+{
+    return function->flags & CODE_FUNCTION_LINE ? (uint32_t)function->start : 0;
+}
+
 static void functions_grow(struct python *python)
 {
     size_t old_capacity = python->function_capacity;
@@ -203,7 +235,7 @@ static void functions_grow(struct python *python)
     for (size_t i = 0; i < old_capacity; i++) {
         if (!old[i])
             continue;
-        size_t at = hash_function(old[i]->name, old[i]->file, old[i]->line);
+        size_t at = hash_function(old[i]->name, old[i]->file, old[i]->line, inner_line(old[i]));
         for (at &= python->function_capacity - 1; python->functions[at];
              at = (at + 1) & (python->function_capacity - 1))
             ;
@@ -213,14 +245,14 @@ static void functions_grow(struct python *python)
 }
 
 static struct code_function *function_named(struct python *python, const char *name,
-                                            const char *file, uint32_t line)
+                                            const char *file, uint32_t line, uint32_t inner)
 {
     if (2 * python->function_count >= python->function_capacity)
         functions_grow(python);
-    size_t at = hash_function(name, file, line) & (python->function_capacity - 1);
+    size_t at = hash_function(name, file, line, inner) & (python->function_capacity - 1);
     for (; python->functions[at]; at = (at + 1) & (python->function_capacity - 1)) {
         struct code_function *function = python->functions[at];
-        if (function->line == line && text_equal(function->name, name) &&
+        if (function->line == line && inner_line(function) == inner && text_equal(function->name, name) &&
             text_equal(function->file, file))
             return function;
     }
@@ -228,9 +260,9 @@ static struct code_function *function_named(struct python *python, const char *n
     struct code_module *module = file_of(python, file);
     *function = (struct code_function){
         .module = module,
-        .start = line,
-        .end = line,
-        .flags = CODE_FUNCTION_PYTHON,
+        .start = inner ? inner : line,
+        .end = inner ? inner : line,
+        .flags = CODE_FUNCTION_PYTHON | (inner ? CODE_FUNCTION_LINE : 0),
         .raw_id = CODE_NO_ID,
         .name = text_keep(name),
         .file = module->path,
@@ -245,15 +277,15 @@ static struct code_function *function_named(struct python *python, const char *n
 static struct code_function *read_function(struct python *python,
                                            const struct python_known_code *code)
 {
-    const struct python_layout *layout = &python->module->layout;
-    char *name = read_text(layout, code->qualified_name);
-    char *file = read_text(layout, code->file);
+    const struct python_module *module = python->module;
+    char *name = read_text(module, code->qualified_name);
+    char *file = read_text(module, code->file);
     struct code_function *function = NULL;
 
     if (!name && code->name != code->qualified_name)
-        name = read_text(layout, code->name);
+        name = read_text(module, code->name);
     if (name && file)
-        function = function_named(python, name, file, code->line);
+        function = function_named(python, name, file, code->line, 0);
     if (name)
         platform_release(name, TEXT_ROOM);
     if (file)
@@ -273,10 +305,10 @@ static const struct python_known_code *code_at(struct python *python, uint64_t a
 {
     const struct python_module *module = python->module;
     const struct python_layout *layout = &module->layout;
-    uint8_t bytes[CODE_BYTES];
+    uint8_t buffer[PYTHON_CODE_BYTES];
+    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
 
-    if (!platform_read(address, bytes, sizeof bytes) ||
-        word_at(bytes, 8) != module->module->bias + module->code_type)
+    if (!bytes || word_at(bytes, 8) != module->module->bias + module->code_type)
         return NULL;
     struct python_known_code code = {
         .address = address,
@@ -286,7 +318,7 @@ static const struct python_known_code *code_at(struct python *python, uint64_t a
         .line = half_at(bytes, layout->code_line),
         .flags = half_at(bytes, layout->code_flags),
     };
-    code.glance = glance_at(layout, code.qualified_name) ^ glance_at(layout, code.file) >> 1;
+    code.glance = glance_at(module, code.qualified_name) ^ glance_at(module, code.file) >> 1;
     if (!python->codes)
         python->codes = platform_allocate(sizeof code << CODE_BITS);
     struct python_known_code *known = &python->codes[address * MIX >> (64 - CODE_BITS)];
@@ -299,6 +331,21 @@ static const struct python_known_code *code_at(struct python *python, uint64_t a
     return known;
 }
 
+/* The self-check: the first frame that is seen must have code with a name and a file, which start-up
+ * code always has. If not, nothing can be believed here. */
+static void check_layout(struct python_module *module, bool believed)
+{
+    if (!module->checked && !believed)
+        module->readiness = PYTHON_MISREAD;
+    module->checked |= believed;
+}
+
+struct code_function *python_line_function(struct python *python,
+                                           const struct code_function *function, uint32_t line)
+{
+    return function_named(python, function->name, function->file, function->line, line);
+}
+
 struct code_function *python_function_of(struct python *python, const struct python_frame *frame,
                                          bool *starts)
 {
@@ -308,6 +355,7 @@ struct code_function *python_function_of(struct python *python, const struct pyt
     if (layout->frame_owner && frame->owner >= layout->shim_owner)
         return NULL;
     const struct python_known_code *code = code_at(python, frame->code);
+    check_layout(python->module, code && code->function);
     if (!code)
         return NULL;
     *starts = !(layout->frame_owner && code->flags & GENERATOR_FLAGS &&

@@ -13,65 +13,98 @@ static const struct python_layout layouts[] = {
     [9] = {.state_frame = 24, .frame_code = 32, .frame_previous = 24,
            .code_name = 112, .code_qualified_name = 112, .code_file = 104, .code_line = 40,
            .code_flags = 36, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-           .text_ascii_bytes = 48, .text_compact_bytes = 72},
+           .text_ascii_bytes = 48, .text_compact_bytes = 72,
+           .frame_ip = 104, .ip_bytes = 4, .ip_unit = 1, .line_format = PYTHON_LINES_3_9,
+           .code_line_table = 120},
     [10] = {.state_frame = 24, .frame_code = 32, .frame_previous = 24,
             .code_name = 112, .code_qualified_name = 112, .code_file = 104, .code_line = 40,
             .code_flags = 36, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-            .text_ascii_bytes = 48, .text_compact_bytes = 72},
+            .text_ascii_bytes = 48, .text_compact_bytes = 72,
+            .frame_ip = 96, .ip_bytes = 4, .ip_unit = 2, .line_format = PYTHON_LINES_3_10,
+            .code_line_table = 120},
     [11] = {.state_frame = 56, .has_c_frame = true, .c_frame_frame = 8, .frame_code = 32,
             .frame_previous = 48, .frame_owner = 69, .frame_is_entry = 68, .shim_owner = 255,
             .code_name = 120, .code_qualified_name = 128, .code_file = 112, .code_line = 72,
             .code_flags = 48, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-            .text_ascii_bytes = 48, .text_compact_bytes = 72},
+            .text_ascii_bytes = 48, .text_compact_bytes = 72,
+            .frame_ip = 56, .ip_bytes = 8, .ip_unit = 1, .line_format = PYTHON_LINES_3_11,
+            .code_line_table = 136, .code_bytes = 184},
     [12] = {.state_frame = 56, .has_c_frame = true, .c_frame_frame = 0, .frame_code = 0,
             .frame_previous = 8, .frame_owner = 70, .shim_owner = 3,
             .code_name = 120, .code_qualified_name = 128, .code_file = 112, .code_line = 68,
             .code_flags = 48, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-            .text_ascii_bytes = 40, .text_compact_bytes = 56},
+            .text_ascii_bytes = 40, .text_compact_bytes = 56,
+            .frame_ip = 56, .ip_bytes = 8, .ip_unit = 1, .line_format = PYTHON_LINES_3_11,
+            .code_line_table = 136, .code_bytes = 192},
 };
 
-/* _Py_DebugOffsets of 3.13, in words. It grew in the middle later, so each version has its own. */
-enum debug_offsets_13 {
-    OFFSETS_COOKIE = 0,
-    OFFSETS_FREE_THREADED = 2,
-    OFFSETS_STATE_FRAME = 23,
-    OFFSETS_FRAME_PREVIOUS = 29,
-    OFFSETS_FRAME_CODE = 30,
-    OFFSETS_FRAME_OWNER = 33,
-    OFFSETS_CODE_FILE = 35,
-    OFFSETS_CODE_NAME = 36,
-    OFFSETS_CODE_QUALIFIED_NAME = 37,
-    OFFSETS_CODE_LINE = 39,
-    OFFSETS_TEXT_STATE = 68,
-    OFFSETS_TEXT_LENGTH = 69,
-    OFFSETS_TEXT_ASCII_BYTES = 70,
-    OFFSETS_COUNT = 71,
+/* Where _Py_DebugOffsets has what, in words. It grew in the middle, so each version has its own. */
+struct self_description {
+    uint8_t state_frame, frame_previous, frame_code, frame_ip, frame_owner;
+    uint8_t code_file, code_name, code_qualified_name, code_line_table, code_line, code_bytes;
+    uint8_t text_state, text_length, text_ascii_bytes;
 };
+
+static const struct self_description self_descriptions[] = {
+    [13] = {.state_frame = 23, .frame_previous = 29, .frame_code = 30, .frame_ip = 31,
+            .frame_owner = 33, .code_file = 35, .code_name = 36, .code_qualified_name = 37,
+            .code_line_table = 38, .code_line = 39, .code_bytes = 43, .text_state = 68,
+            .text_length = 69, .text_ascii_bytes = 70},
+    [14] = {.state_frame = 26, .frame_previous = 32, .frame_code = 33, .frame_ip = 34,
+            .frame_owner = 36, .code_file = 40, .code_name = 41, .code_qualified_name = 42,
+            .code_line_table = 43, .code_line = 44, .code_bytes = 48, .text_state = 78,
+            .text_length = 79, .text_ascii_bytes = 80},
+};
+
+#define DESCRIBED_FROM 13
+#define DESCRIBED_TO   14
+
+enum { WORD_COOKIE, WORD_VERSION, WORD_FREE_THREADED, DESCRIPTION_WORDS = 81 };
 
 static bool read_self_description(struct python_module *module)
 {
-    uint64_t words[OFFSETS_COUNT];
+    uint64_t words[DESCRIPTION_WORDS];
     static const char cookie[] = "xdebugpy";
+    const struct self_description *places = &self_descriptions[module->minor];
     struct python_layout *layout = &module->layout;
 
     if (!platform_read(module->module->bias + module->runtime, words, sizeof words) ||
-        !text_equal_n((const char *)words, cookie, 8) || words[OFFSETS_FREE_THREADED])
+        !text_equal_n((const char *)words, cookie, 8) || words[WORD_FREE_THREADED] ||
+        (words[WORD_VERSION] >> 16 & 255) != module->minor)
         return false;
     *layout = layouts[12];
     layout->has_c_frame = false;
-    layout->state_frame = words[OFFSETS_STATE_FRAME];
-    layout->frame_previous = words[OFFSETS_FRAME_PREVIOUS];
-    layout->frame_code = words[OFFSETS_FRAME_CODE];
-    layout->frame_owner = words[OFFSETS_FRAME_OWNER];
-    layout->code_file = words[OFFSETS_CODE_FILE];
-    layout->code_name = words[OFFSETS_CODE_NAME];
-    layout->code_qualified_name = words[OFFSETS_CODE_QUALIFIED_NAME];
-    layout->code_line = words[OFFSETS_CODE_LINE];
-    layout->text_state = words[OFFSETS_TEXT_STATE];
-    layout->text_length = words[OFFSETS_TEXT_LENGTH];
-    layout->text_ascii_bytes = words[OFFSETS_TEXT_ASCII_BYTES];
+    layout->state_frame = words[places->state_frame];
+    layout->frame_previous = words[places->frame_previous];
+    layout->frame_code = words[places->frame_code];
+    layout->frame_ip = words[places->frame_ip];
+    layout->frame_owner = words[places->frame_owner];
+    layout->code_file = words[places->code_file];
+    layout->code_name = words[places->code_name];
+    layout->code_qualified_name = words[places->code_qualified_name];
+    layout->code_line_table = words[places->code_line_table];
+    layout->code_line = words[places->code_line];
+    layout->code_bytes = words[places->code_bytes];
+    layout->text_state = words[places->text_state];
+    layout->text_length = words[places->text_length];
+    layout->text_ascii_bytes = words[places->text_ascii_bytes];
     layout->text_compact_bytes = layout->text_ascii_bytes + 16;
     return true;
+}
+
+/* What is read of a frame and of a code object in one piece has these sizes. */
+static bool layout_is_plausible(const struct python_layout *layout)
+{
+    return layout->frame_previous <= PYTHON_FRAME_BYTES - 8 &&
+           layout->frame_code <= PYTHON_FRAME_BYTES - 8 &&
+           layout->frame_owner < PYTHON_FRAME_BYTES &&
+           layout->code_file <= PYTHON_CODE_BYTES - 8 &&
+           layout->code_name <= PYTHON_CODE_BYTES - 8 &&
+           layout->code_qualified_name <= PYTHON_CODE_BYTES - 8 &&
+           layout->code_line_table <= PYTHON_CODE_BYTES - 8 &&
+           layout->code_line <= PYTHON_CODE_BYTES - 4 &&
+           layout->text_state <= PYTHON_TEXT_BYTES - 4 &&
+           layout->text_length <= PYTHON_TEXT_BYTES - 8;
 }
 
 bool python_prepare(struct python_module *module)
@@ -87,8 +120,8 @@ bool python_prepare(struct python_module *module)
             return false;
         module->minor = version >> 16 & 255;
     }
-    if (module->minor == 13) {
-        if (!read_self_description(module))
+    if (module->minor >= DESCRIBED_FROM && module->minor <= DESCRIBED_TO) {
+        if (!read_self_description(module) || !layout_is_plausible(&module->layout))
             return false;
     } else if (module->minor >= 9 && module->minor <= 12) {
         module->layout = layouts[module->minor];
@@ -118,6 +151,45 @@ static unsigned find_minor(const uint8_t *image, size_t size_bytes)
     return 0;
 }
 
+#define MOST_HANDLERS   4096
+#define HANDLER_PADDING 64 /* what may lie between two functions to align them */
+
+static bool is_among(uint64_t start, const uint64_t *starts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (starts[i] == start)
+            return true;
+    return false;
+}
+
+/* The instructions of the tail-calling interpreter jump to one another: together they are what the
+ * evaluator is elsewhere. Neighbours become one range, so that most of those jumps stay inside. */
+static void join_handlers(struct python_module *python, const uint8_t *image, size_t size_bytes)
+{
+    struct code_module *module = python->module;
+    uint64_t *starts = platform_allocate(MOST_HANDLERS * sizeof *starts);
+    size_t count = elf_find_prefixed(image, size_bytes, "_TAIL_CALL_", starts, MOST_HANDLERS);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < module->range_count && count; i++) {
+        struct code_range range = module->ranges[i];
+        struct code_range *last = kept ? &module->ranges[kept - 1] : NULL;
+        if (range.function && is_among(range.start, starts, count)) {
+            if (!python->handlers)
+                python->handlers = range.function;
+            range.function = python->handlers;
+        }
+        if (last && range.function && last->function == range.function &&
+            range.function == python->handlers && range.start - last->end < HANDLER_PADDING)
+            last->end = range.end;
+        else
+            module->ranges[kept++] = range;
+    }
+    if (count)
+        module->range_count = kept;
+    platform_release(starts, MOST_HANDLERS * sizeof *starts);
+}
+
 struct python_module *python_recognise(struct code_module *module, const uint8_t *image,
                                        size_t size_bytes)
 {
@@ -131,5 +203,6 @@ struct python_module *python_recognise(struct code_module *module, const uint8_t
         found.minor = find_minor(image, size_bytes);
     struct python_module *kept = platform_allocate(sizeof *kept);
     *kept = found;
+    join_handlers(kept, image, size_bytes);
     return kept;
 }

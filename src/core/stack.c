@@ -238,8 +238,8 @@ static void load_stack(struct core *core, struct thread *thread, struct stack *s
     hot->limit = stack->limit;
     hot->pending_site = stack->saved.pending_site;
     hot->reach = STACK_FIRST_REACH;
-    python_stack_loaded(thread);
     move_to_plane(core, stack, hot);
+    python_stack_loaded(core, thread);
     core_keep_room(core, thread);
 }
 
@@ -573,6 +573,7 @@ static bool tail_call_from_python(struct core *core, struct thread *thread,
         return false;
     if (python->code == function) {
         thread->hot->current = python;
+        python_look(core, thread);
         return true;
     }
     struct context *child = tree_child_of(&core->tree, python, 0, function);

@@ -9,7 +9,8 @@ struct python_module *python_watched(const struct code_place *place)
 {
     struct python_module *python = place->module ? place->module->python : NULL;
     if (!options.python || !python || !place->function ||
-        place->function->start != python->evaluator)
+        (place->function->start != python->evaluator &&
+         !python_evaluates(python, place->function)))
         return NULL;
     bool unread = python->readiness == PYTHON_UNREAD;
     if (python_prepare(python))
@@ -75,7 +76,7 @@ void python_emit_look(struct translation *t, unsigned first)
     bool enters = t->pc + t->offsets[first] == t->python->evaluator + t->python->module->bias;
     if (enters)
         emit_report(t, first, EXIT_PYTHON_ENTER);
-    else
+    else if (python_evaluates(t->python, code_map_find(&core.code, t->pc).function))
         emit_compare(t, first);
 }
 

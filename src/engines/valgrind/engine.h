@@ -24,6 +24,7 @@ struct block_info {
     uint8_t *lengths;               /* of the instructions, in bytes */
     uint8_t *marks;                 /* enum instruction_mark, of each */
     uint32_t capacity;              /* of those two */
+    Bool after_call;                /* a call of CPython's evaluator comes back here */
 };
 
 /* Stands for a jump to the block where a call has its site's number; no site has such a number. */
@@ -79,7 +80,10 @@ VG_REGPARM(1) void slow_count(ULong key);
 VG_REGPARM(1) void slow_budget(UWord done);
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
 VG_REGPARM(1) void slow_python_frame(UWord frame);
+VG_REGPARM(0) void slow_python_line(void);
 VG_REGPARM(0) void slow_python_leave(void);
+/* Says, once, that a CPython's frames cannot be shown. */
+void unknown_python(struct python_module *python);
 
 /* output.c */
 void output_begin(void);

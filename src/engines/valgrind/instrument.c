@@ -237,8 +237,87 @@ static Bool divides(const IRStmt *statement)
            operation == Iop_DivModU128to64 || operation == Iop_DivModS128to64;
 }
 
-/* Cuts the block into segments, and notes the lengths of its instructions. */
-static void make_plan(struct plan *plan, struct block_info *info, const IRSB *block)
+/* ---- which stores concern Python ---- */
+
+/* The value of a temporary as a register of the program (its offset, -1: none) and a constant. */
+static Int base_register(const IRSB *block, const IRExpr *expression, Long *constant)
+{
+    *constant = 0;
+    for (Int i = block->stmts_used; i-- > 0 && expression->tag == Iex_RdTmp;) {
+        const IRStmt *statement = block->stmts[i];
+        if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.tmp != expression->Iex.RdTmp.tmp)
+            continue;
+        const IRExpr *value = statement->Ist.WrTmp.data;
+        if (value->tag == Iex_Get)
+            return value->Iex.Get.offset;
+        if (value->tag == Iex_Binop && value->Iex.Binop.arg2->tag == Iex_Const &&
+            (value->Iex.Binop.op == Iop_Add64 || value->Iex.Binop.op == Iop_Sub64)) {
+            Long term = (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
+            *constant += value->Iex.Binop.op == Iop_Add64 ? term : -term;
+            expression = value->Iex.Binop.arg1;
+        } else if (value->tag == Iex_RdTmp) {
+            expression = value;
+        } else {
+            break;
+        }
+    }
+    return -1;
+}
+
+/* How the address of a store ends: the constant that is added last. */
+static Long displacement(const IRSB *block, const IRExpr *address)
+{
+    for (Int i = 0; i < block->stmts_used && address->tag == Iex_RdTmp; i++) {
+        const IRStmt *statement = block->stmts[i];
+        if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.tmp != address->Iex.RdTmp.tmp)
+            continue;
+        const IRExpr *value = statement->Ist.WrTmp.data;
+        if (value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Add64 &&
+            value->Iex.Binop.arg2->tag == Iex_Const)
+            return (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
+        break;
+    }
+    return 0;
+}
+
+static Int store_bytes(const IRSB *block, const IRStmt *statement)
+{
+    return statement->tag == Ist_Store
+               ? sizeofIRType(typeOfIRExpr(block->tyenv, statement->Ist.Store.data))
+               : 0;
+}
+
+/* May the statement change which frame is current? The word is either in a C frame of the
+ * evaluator, which it reaches by the stack pointer or a frame pointer, or in the thread state. */
+static Bool may_set_frame(const struct python_module *python, const IRSB *block,
+                          const IRStmt *statement)
+{
+    Int size_bytes = store_bytes(block, statement);
+    Long constant;
+
+    if (size_bytes < 8)
+        return False;
+    const IRExpr *address = statement->Ist.Store.addr;
+    if (!python->layout.has_c_frame) {
+        Long before = python->layout.state_frame - displacement(block, address);
+        return before >= 0 && before < size_bytes;
+    }
+    Int base = base_register(block, address, &constant);
+    return base == offsetof(VexGuestAMD64State, guest_RSP) ||
+           (base == offsetof(VexGuestAMD64State, guest_RBP) && constant < 0);
+}
+
+static Bool may_set_line(const struct python_module *python, const IRSB *block,
+                         const IRStmt *statement)
+{
+    return store_bytes(block, statement) == python->layout.ip_bytes &&
+           displacement(block, statement->Ist.Store.addr) == python->layout.frame_ip;
+}
+
+/* Cuts the block into segments, and notes the lengths of its instructions. `python` is NULL unless
+ * it is a block of a watched evaluator. */
+static void make_plan(struct plan *plan, struct block_info *info, const IRSB *block,
+                      const struct python_module *python)
 {
     struct segment *segment = NULL;
     Bool cut = True; /* a segment begins at the next instruction */
@@ -257,6 +336,7 @@ static void make_plan(struct plan *plan, struct block_info *info, const IRSB *bl
         Int j = i + 1;
         for (; j < block->stmts_used && block->stmts[j]->tag != Ist_IMark; j++) {
             const IRStmt *inner = block->stmts[j];
+            exits |= python && core.options.python_lines && may_set_line(python, block, inner);
             if (inner->tag != Ist_Exit || is_fault(inner->Ist.Exit.jk))
                 continue;
             exits = True;
@@ -564,27 +644,56 @@ static void emit_budget_check(IRExpr *before, UInt done)
 
 /* ---- Python ---- */
 
-/* NULL unless the place is in the evaluator of a CPython whose frames are watched. */
+/* NULL unless the place is in the evaluator of a CPython whose frames are watched, or is where the
+ * evaluator is entered. */
 static struct python_module *watched_python(const struct code_place *place)
 {
     struct python_module *python = place->module->python;
 
     if (!options.python || !python || !place->function ||
-        place->function->start != python->evaluator)
+        (place->function->start != python->evaluator &&
+         !python_evaluates(python, place->function)))
         return NULL;
-    Bool unread = python->readiness == PYTHON_UNREAD;
     if (python_prepare(python))
         return python;
-    if (unread)
-        VG_(printf)("trueflame: %s is a CPython that is not known here: its Python frames are not "
-                    "shown (--python=trampoline may do)\n", place->module->path);
+    unknown_python(python);
     return NULL;
 }
 
-static void emit_python_start(struct python_module *python, const struct block_info *info)
+/* Is there anything but the current frame's in the word, which is known to be there? */
+static void emit_frame_check(const struct python_module *python)
 {
     const struct python_layout *layout = &python->layout;
+    IRExpr *frame;
 
+    if (python_word_is_known(python)) {
+        frame = load(load_hot(HOT(python_word)));
+    } else {
+        frame = load_field(load_hot(HOT(python_state)), layout->state_frame);
+        frame = load_field(frame, layout->c_frame_frame);
+    }
+    call_if(op(Iop_CmpNE64, frame, load_hot(HOT(python_frame))), 1, "slow_python_frame",
+            slow_python_frame, mkIRExprVec_1(frame));
+}
+
+static void emit_line_check(const struct python_module *python)
+{
+    IRExpr *place = load_hot(HOT(python_ip));
+    IRExpr *pointer;
+
+    if (python->layout.ip_bytes == 8)
+        pointer = load(place);
+    else
+        pointer = assign(Ity_I64, IRExpr_Unop(Iop_32Uto64, assign(Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, place))));
+    IRExpr *gone = op(Iop_Sub64, pointer, load_hot(HOT(python_line)));
+    call_if(op(Iop_CmpLE64U, load_hot(HOT(python_line_size)), gone), 0, "slow_python_line",
+            slow_python_line, mkIRExprVec_0());
+}
+
+/* Where other code may have run in between, or the word's place is still to be learnt. */
+static void emit_python_start(struct python_module *python, const struct block_info *info,
+                              const struct code_place *place)
+{
     if (info->address == python->evaluator + python->module->bias) {
         IRExpr *state =
             assign(Ity_I64, IRExpr_Get(offsetof(VexGuestAMD64State, guest_RDI), Ity_I64));
@@ -592,24 +701,21 @@ static void emit_python_start(struct python_module *python, const struct block_i
                 mkIRExprVec_2(address_of(python), state));
         return;
     }
-    IRExpr *frame = load_field(load_hot(HOT(python_state)), layout->state_frame);
-    if (layout->has_c_frame)
-        frame = load_field(frame, layout->c_frame_frame);
-    call_if(op(Iop_CmpNE64, frame, load_hot(HOT(python_frame))), 1, "slow_python_frame",
-            slow_python_frame, mkIRExprVec_1(frame));
+    if (python_evaluates(python, place->function) &&
+        (!python_word_is_known(python) || info->after_call || python->handlers))
+        emit_frame_check(python);
 }
 
 /* ---- the whole block ---- */
 
 static void emit_start(struct block_info *info, const struct code_place *place,
-                       const VexGuestLayout *layout)
+                       struct python_module *python, const VexGuestLayout *layout)
 {
     hot_base = assign(Ity_I64, IRExpr_Get(layout->total_sizeB, Ity_I64));
     if (is_anonymous(place))
         emit_anonymous_check(info, layout);
-    struct python_module *python = watched_python(place);
     if (python)
-        emit_python_start(python, info);
+        emit_python_start(python, info, place);
     store_hot(HOT(block), word(info->number));
 }
 
@@ -624,11 +730,12 @@ static void emit_count_at_exit(const struct block_info *info, const struct segme
 
 static void emit_body(struct block_info *info, const struct code_place *place,
                       const struct plan *plan, const IRSB *block, Int at,
-                      const VexGuestLayout *layout)
+                      const struct python_module *python, const VexGuestLayout *layout)
 {
     UInt next_segment = 0, done = 0;
     const struct segment *segment = NULL;
     Addr instruction = 0;
+    Bool frame_stored = False;
     IRExpr *before = options.budget ? load_hot(HOT(instructions)) : NULL;
 
     for (; at < block->stmts_used; at++) {
@@ -653,13 +760,24 @@ static void emit_body(struct block_info *info, const struct code_place *place,
         }
         if (divides(statement))
             add(IRStmt_Put(layout->offset_IP, word(instruction)));
+        if (statement->tag == Ist_Exit && frame_stored) {
+            emit_frame_check(python);
+            frame_stored = False;
+        }
         if (statement->tag == Ist_Exit && segment && segment->repeats)
             emit_count_at_exit(info, segment, statement);
         if (statement->tag == Ist_Exit && statement->Ist.Exit.jk == Ijk_Boring && !place->plt)
             emit_direct_jump(info, statement->Ist.Exit.dst->Ico.U64, statement->Ist.Exit.guard,
                              layout);
         add(statement);
+        /* A new frame is not complete yet when it is stored, but at the end of the block it is. */
+        frame_stored |= python && python_word_is_known(python) &&
+                        may_set_frame(python, block, statement);
+        if (python && core.options.python_lines && may_set_line(python, block, statement))
+            emit_line_check(python);
     }
+    if (frame_stored)
+        emit_frame_check(python);
     if (segment && segment->repeats && !next_is(block, segment->address))
         emit_count(info, segment, word(1));
 }
@@ -685,6 +803,8 @@ static void emit_end(struct block_info *info, const struct code_place *place,
 {
     switch (block->jumpkind) {
     case Ijk_Call:
+        if (watched_python(place))
+            block_info_at(plan->last_address + plan->last_length)->after_call = True;
         emit_call(block, plan, info, layout);
         break;
     case Ijk_Ret:
@@ -723,7 +843,9 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
     info->function = place.function;
     info->module = place.module;
     cut_at_function_end(block, &place);
-    make_plan(&plan, info, block);
+    struct python_module *python = watched_python(&place);
+    Bool evaluates = python && python_evaluates(python, place.function);
+    make_plan(&plan, info, block, evaluates ? python : NULL);
     out = deepCopyIRSBExceptStmts(block);
     for (; at < block->stmts_used && block->stmts[at]->tag != Ist_IMark; at++)
         add(block->stmts[at]);
@@ -732,8 +854,8 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
             add(block->stmts[at]);
         return out;
     }
-    emit_start(info, &place, layout);
-    emit_body(info, &place, &plan, block, at, layout);
+    emit_start(info, &place, python, layout);
+    emit_body(info, &place, &plan, block, at, evaluates ? python : NULL, layout);
     emit_end(info, &place, &plan, block, layout);
     return out;
 }

@@ -45,7 +45,7 @@ static Bool on_option(const HChar *argument)
     } else if (VG_STR_CLO(argument, "--max-contexts", number)) {
         options.core.max_contexts = VG_(strtoull10)(number, NULL);
     } else if (VG_BOOL_CLO(argument, "--line-detail", line)) {
-        options.core.line_detail = line;
+        options.core.line_detail = options.core.python_lines = line;
     } else if (VG_BOOL_CLO(argument, "--keep-tail-calls", line)) {
         options.core.keep_tail_calls = line;
     } else if (VG_BOOL_CLO(argument, "--start-off", line)) {

@@ -7,6 +7,7 @@
  */
 #include "engine.h"
 
+#include "pub_tool_libcprint.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_threadstate.h"
 
@@ -145,9 +146,27 @@ VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
     python_enter(&core, running, module, state);
 }
 
+void unknown_python(struct python_module *python)
+{
+    if (python->told)
+        return;
+    python->told = True;
+    VG_(printf)("trueflame: %s is a CPython %s: its Python frames are not shown "
+                "(--python=trampoline may do)\n", python->module->path,
+                python->readiness == PYTHON_MISREAD ? "whose frames are not as expected"
+                                                    : "that is not known here");
+}
+
 VG_REGPARM(1) void slow_python_frame(UWord frame)
 {
     python_frame_changed(&core, running, frame);
+    if (core.python.module->readiness == PYTHON_MISREAD)
+        unknown_python(core.python.module);
+}
+
+VG_REGPARM(0) void slow_python_line(void)
+{
+    python_line_changed(&core, running);
 }
 
 VG_REGPARM(0) void slow_python_leave(void)
