@@ -119,8 +119,8 @@ static int report_profile(const struct report_arguments *arguments, const struct
     int result = OK;
 
     if (arguments->lines)
-        return report_lines(profile, transforms->choice.part, arguments->lines, &arguments->options,
-                            stdout, error);
+        return report_lines(profile, transforms, arguments->lines, &arguments->options, stdout,
+                            error);
     if (transforms_apply(profile, transforms, &view, error))
         return ERROR;
     if (arguments->function)

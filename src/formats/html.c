@@ -167,7 +167,7 @@ static int html_write(const struct profile *profile, const struct transforms *tr
     put_threads(&page, profile);
     result = put_parts(&page, profile, transforms, error);
     if (result == OK) {
-        html_put_lines(&page, profile, options->embed_source);
+        html_put_lines(&page, profile, transforms->python, options->embed_source);
         page_write(&page, stream);
     }
     page_free(&page);

@@ -35,23 +35,24 @@ static void add_line(struct page *page, struct page_lines *lines, const struct p
     };
 }
 
-/* Native lines by function, then Python's by context. */
-static struct page_lines collect(struct page *page, const struct profile *profile)
+static void add_lines(struct page *page, struct page_lines *lines, const struct profile *profile,
+                      struct function_lines *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        add_line(page, lines, profile, rows->rows[i].function, &rows->rows[i].line);
+    function_lines_free(rows);
+}
+
+static struct page_lines collect(struct page *page, const struct profile *profile,
+                                 enum python_mode mode)
 {
     struct page_lines lines = {0};
-    struct function_lines native;
+    struct function_lines rows;
 
-    function_lines_collect(&native, profile);
-    for (size_t i = 0; i < native.count; i++)
-        add_line(page, &lines, profile, native.rows[i].function, &native.rows[i].line);
-    function_lines_free(&native);
-    for (size_t i = 0; i < profile->line_count; i++) {
-        const struct line_count *count = &profile->lines[i];
-        uint32_t function = profile->contexts[count->context].function;
-        struct source_line line = {profile->functions[function].file, count->line,
-                                   count->instructions};
-        add_line(page, &lines, profile, function, &line);
-    }
+    function_lines_collect(&rows, profile);
+    add_lines(page, &lines, profile, &rows);
+    python_function_lines(&rows, profile, mode, NULL);
+    add_lines(page, &lines, profile, &rows);
     return lines;
 }
 
@@ -113,9 +114,10 @@ static void embed_files(struct page *page, const struct page_lines *lines)
     free(seen);
 }
 
-void html_put_lines(struct page *page, const struct profile *profile, bool embed)
+void html_put_lines(struct page *page, const struct profile *profile, enum python_mode mode,
+                    bool embed)
 {
-    struct page_lines lines = collect(page, profile);
+    struct page_lines lines = collect(page, profile, mode);
 
     if (lines.count)
         qsort(lines.rows, lines.count, sizeof *lines.rows, compare_lines);

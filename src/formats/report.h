@@ -5,7 +5,7 @@
 #ifndef TRUEFLAME_REPORT_H
 #define TRUEFLAME_REPORT_H
 
-#include "profile/view.h"
+#include "profile/transform.h"
 
 #include <stdio.h>
 
@@ -28,8 +28,9 @@ void report_tree(const struct view *view, const struct report_options *options, 
 int report_function(const struct view *view, const char *pattern,
                     const struct report_options *options, FILE *stream, struct error *error);
 
-/* ERROR when the profile knows no line of such a file. */
-int report_lines(const struct profile *profile, const char *part, const char *file,
-                 const struct report_options *options, FILE *stream, struct error *error);
+/* Of the transforms, the part and what is shown of Python count. ERROR when the profile knows no
+ * line of such a file. */
+int report_lines(const struct profile *profile, const struct transforms *transforms,
+                 const char *file, const struct report_options *options, FILE *stream, struct error *error);
 
 #endif

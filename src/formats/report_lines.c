@@ -112,13 +112,13 @@ static void write_text(const struct profile *profile, const struct source_lines 
     }
 }
 
-int report_lines(const struct profile *profile, const char *part, const char *file,
-                 const struct report_options *options, FILE *stream, struct error *error)
+int report_lines(const struct profile *profile, const struct transforms *transforms,
+                 const char *file, const struct report_options *options, FILE *stream, struct error *error)
 {
     struct source_lines lines;
     bool found = false;
 
-    source_lines_collect(&lines, profile, part);
+    source_lines_collect(&lines, profile, transforms->choice.part, transforms->python);
     for (size_t i = 0; i < lines.count && !found; i++)
         found = names_file(profile_string(profile, lines.lines[i].file), file);
     if (!found) {

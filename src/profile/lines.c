@@ -87,20 +87,20 @@ static int compare_lines(const void *a, const void *b, void *argument)
 }
 
 void source_lines_collect(struct source_lines *lines, const struct profile *profile,
-                          const char *part)
+                          const char *part, enum python_mode mode)
 {
     uint8_t *chosen = profile_contexts_of_part(profile, part);
     struct map index = {0};
+    struct function_lines python;
 
     *lines = (struct source_lines){0};
     add_blocks(lines, &index, profile, chosen);
-    for (size_t i = 0; i < profile->line_count; i++) {
-        const struct line_count *row = &profile->lines[i];
-        if (chosen[row->context])
-            add_line(lines, &index,
-                     profile->functions[profile->contexts[row->context].function].file, row->line,
-                     row->instructions);
+    python_function_lines(&python, profile, mode, chosen);
+    for (size_t i = 0; i < python.count; i++) {
+        const struct source_line *row = &python.rows[i].line;
+        add_line(lines, &index, row->file, row->line, row->instructions);
     }
+    function_lines_free(&python);
     if (lines->count)
         qsort_r(lines->lines, lines->count, sizeof *lines->lines, compare_lines, (void *)profile);
     map_free(&index);
@@ -124,10 +124,24 @@ static int compare_function_lines(const void *a, const void *b)
     return (x->line.line > y->line.line) - (x->line.line < y->line.line);
 }
 
+void function_lines_finish(struct function_lines *lines)
+{
+    size_t kept = 0;
+
+    if (lines->count)
+        qsort(lines->rows, lines->count, sizeof *lines->rows, compare_function_lines);
+    for (size_t i = 0; i < lines->count; i++) {
+        if (kept && compare_function_lines(&lines->rows[kept - 1], &lines->rows[i]) == 0)
+            lines->rows[kept - 1].line.instructions += lines->rows[i].line.instructions;
+        else
+            lines->rows[kept++] = lines->rows[i];
+    }
+    lines->count = kept;
+}
+
 void function_lines_collect(struct function_lines *lines, const struct profile *profile)
 {
     uint64_t *executions = block_executions(profile, NULL);
-    size_t kept = 0;
 
     *lines = (struct function_lines){0};
     for (size_t i = 0; i < profile->block_count; i++) {
@@ -142,15 +156,7 @@ void function_lines_collect(struct function_lines *lines, const struct profile *
                 };
         }
     }
-    if (lines->count)
-        qsort(lines->rows, lines->count, sizeof *lines->rows, compare_function_lines);
-    for (size_t i = 0; i < lines->count; i++) {
-        if (kept && compare_function_lines(&lines->rows[kept - 1], &lines->rows[i]) == 0)
-            lines->rows[kept - 1].line.instructions += lines->rows[i].line.instructions;
-        else
-            lines->rows[kept++] = lines->rows[i];
-    }
-    lines->count = kept;
+    function_lines_finish(lines);
     free(executions);
 }
 

@@ -2,12 +2,17 @@
  * lines.h: instructions by source line, exact at line detail.
  *
  * An instruction counts for the line of the innermost function its location names: in inlined code
- * that is the line of the inlined function. Python lines come from the profile's lines table.
+ * that is the line of the inlined function.
+ *
+ * For Python the profile has a table of what ran for each line, by context. How much of it is the
+ * line's own depends, as for functions, on what is shown: with `mixed` what the Python function
+ * executes itself, interpreter and all; with `only` also the native functions below it, up to the
+ * next Python one; with `native` nothing. So the lines of a function add up to its self count.
  */
 #ifndef TRUEFLAME_LINES_H
 #define TRUEFLAME_LINES_H
 
-#include "profile/profile.h"
+#include "profile/transform.h"
 
 struct source_line {
     uint32_t file; /* string */
@@ -22,7 +27,7 @@ struct source_lines {
 
 /* `part` NULL: all parts. */
 void source_lines_collect(struct source_lines *lines, const struct profile *profile,
-                          const char *part);
+                          const char *part, enum python_mode mode);
 void source_lines_free(struct source_lines *lines);
 
 /* The same by function: what ran in each, by line. Sorted by function, file (its number), line. */
@@ -38,6 +43,13 @@ struct function_lines {
 
 void function_lines_collect(struct function_lines *lines, const struct profile *profile);
 void function_lines_free(struct function_lines *lines);
+
+/* Python's lines by function, in the same order. `chosen`: by context, NULL: all. */
+void python_function_lines(struct function_lines *lines, const struct profile *profile,
+                           enum python_mode mode, const uint8_t *chosen);
+
+/* Sorts the rows and joins equal ones. */
+void function_lines_finish(struct function_lines *lines);
 
 /* The rows of a function: [*first, *end). */
 void function_lines_range(const struct function_lines *lines, uint32_t function, size_t *first,

@@ -16,7 +16,8 @@
  *
  * Invariants (profile_check tests them all): every index is in range; a context's parent has a
  * smaller index; roots have parent NONE and a row in `roots`; at line detail a context's
- * self_instructions is the sum of its counts times the blocks' instructions.
+ * self_instructions is the sum of its counts times the blocks' instructions, and not less than the
+ * sum of its lines.
  *
  * Ownership: the profile owns everything reachable from it; profile_free releases it. Strings
  * live until then.
@@ -130,7 +131,8 @@ struct block_count {
     uint64_t count;
 };
 
-/* Python lines: instructions that ran for a line of a Python function, at line detail. */
+/* Python lines, at line detail: instructions of the context, which is a Python function's or a native
+ * one's below it, that ran while this line of the Python function was executing. */
 struct line_count {
     uint32_t context;
     uint32_t line;

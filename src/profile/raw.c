@@ -9,6 +9,7 @@
 #include "common/map.h"
 #include "common/memory.h"
 #include "profile/raw_file.h"
+#include "profile/raw_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,7 @@ enum raw_function_flags {
     RAW_FUNCTION_MARKER = 2,
     RAW_FUNCTION_PYTHON = 4,
     RAW_FUNCTION_JIT = 16,
+    RAW_FUNCTION_LINE = 64,
 };
 
 static uint8_t function_kind(uint64_t flags, const char *name)
@@ -129,6 +131,8 @@ static uint32_t read_function(struct reader *reader, struct cursor *cursor,
     read_lines(reader, cursor, &jit);
     if (cursor->damaged)
         return NONE;
+    if (flags & RAW_FUNCTION_LINE)
+        return RAW_LINE_MARK | (uint32_t)start;
     uint32_t module = modules[raw_module];
     if (flags & RAW_FUNCTION_JIT)
         reader->jit[raw_module] = jit;
@@ -563,6 +567,7 @@ static int read_all(struct reader *reader, const struct raw_files *raws, const c
         if (!read_tables(reader, raws->files[i]))
             return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
                              (unsigned long long)raws->files[i]->process.pid);
+    raw_take_lines_out(profile);
     if (profile->count_count)
         qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
     profile->meta.engine = profile_intern(profile, first->engine);

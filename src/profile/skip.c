@@ -310,15 +310,32 @@ static int compare_lines(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
-/* Lines of skipped functions are gone with them. */
+/* By context: its Python function is skipped. */
+static uint8_t *find_lost_lines(const struct skipper *skipper)
+{
+    const struct profile *profile = skipper->profile;
+    uint8_t *lost = memory_allocate_zeroed(profile->context_count, 1);
+
+    for (size_t i = 0; i < profile->context_count; i++) {
+        const struct context *context = &profile->contexts[i];
+        if (profile->functions[context->function].kind == FUNCTION_PYTHON)
+            lost[i] = skipper->skipped[context->function];
+        else
+            lost[i] = context->parent != NONE && lost[context->parent];
+    }
+    return lost;
+}
+
+/* Lines of skipped Python functions are gone with them; those of others go where the cost goes. */
 static void move_lines(struct skipper *skipper)
 {
     struct profile *profile = skipper->profile;
+    uint8_t *lost = find_lost_lines(skipper);
     size_t kept = 0;
 
     for (size_t i = 0; i < profile->line_count; i++) {
         struct line_count row = profile->lines[i];
-        if (skipper->skipped[profile->contexts[row.context].function])
+        if (lost[row.context])
             continue;
         row.context = skipper->places[row.context].context;
         profile->lines[kept++] = row;
@@ -326,6 +343,7 @@ static void move_lines(struct skipper *skipper)
     profile->line_count = kept;
     if (kept)
         qsort(profile->lines, kept, sizeof *profile->lines, compare_lines);
+    free(lost);
 }
 
 static void skipper_free(struct skipper *skipper)

@@ -38,6 +38,9 @@ int view_invert(const struct view *view, struct view **made, struct error *error
 enum python_mode { PYTHON_MIXED, PYTHON_ONLY, PYTHON_NATIVE };
 struct view *view_python(const struct view *view, enum python_mode mode);
 
+/* Does the function only carry Python calls? `object` is the path of its module. */
+bool python_is_plumbing(const char *object, const char *name, const char *symbol);
+
 /* Everything a command's options can ask for, in the order it is applied. */
 struct transforms {
     struct view_choice choice;

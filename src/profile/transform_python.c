@@ -76,14 +76,18 @@ static bool matches_any(const char *const *patterns, size_t count, const char *t
 #define MATCHES_ANY(patterns, text)                                                                \
     matches_any(patterns, sizeof(patterns) / sizeof *(patterns), text)
 
+bool python_is_plumbing(const char *object, const char *name, const char *symbol)
+{
+    const char *slash = strrchr(object, '/');
+
+    return MATCHES_ANY(interpreter_objects, slash ? slash + 1 : object) &&
+           (MATCHES_ANY(plumbing_functions, name) || MATCHES_ANY(plumbing_functions, symbol));
+}
+
 static bool is_plumbing(const struct view_frame *frame)
 {
-    const char *slash = strrchr(frame->object, '/');
-
     return frame->kind == FUNCTION_NATIVE &&
-           MATCHES_ANY(interpreter_objects, slash ? slash + 1 : frame->object) &&
-           (MATCHES_ANY(plumbing_functions, frame->name) ||
-            MATCHES_ANY(plumbing_functions, frame->symbol));
+           python_is_plumbing(frame->object, frame->name, frame->symbol);
 }
 
 /* By frame: 1 Python, 2 plumbing, 0 neither. */
@@ -104,6 +108,7 @@ struct view *view_python(const struct view *view, enum python_mode mode)
 {
     uint8_t *classes = classify(view);
     uint8_t *below = memory_allocate_zeroed(view->node_count, 1); /* a Python frame is above */
+    uint8_t *carries = memory_allocate_zeroed(view->node_count, 1); /* Python's own, or hidden */
     struct sending sending;
 
     sending_start(&sending, view, mode == PYTHON_ONLY ? "(native)" : "(skipped)");
@@ -111,9 +116,14 @@ struct view *view_python(const struct view *view, enum python_mode mode)
         uint8_t class = classes[view->frame[i]];
         uint32_t parent = sent_parent(&sending, i);
         below[i] = class == PYTHON || (view->parent[i] != NONE && below[view->parent[i]]);
+        /* What is inlined in the evaluator is a part of it. */
+        bool inlined = view->flags[i] & VIEW_INLINED && view->parent[i] != NONE &&
+                       carries[view->parent[i]];
+        bool carried = below[i] && (class == PLUMBING || inlined);
+        carries[i] = class == PYTHON || carried;
         bool hidden = mode == PYTHON_ONLY     ? class != PYTHON && !view_is_thread(view, i)
                       : mode == PYTHON_NATIVE ? class == PYTHON
-                                              : class == PLUMBING && below[i];
+                                              : carried;
         if (hidden)
             send_cost(&sending, i, parent);
         else
@@ -121,5 +131,6 @@ struct view *view_python(const struct view *view, enum python_mode mode)
     }
     free(classes);
     free(below);
+    free(carries);
     return sending_finish(&sending);
 }
