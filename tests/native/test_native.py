@@ -68,10 +68,24 @@ def same_as_alone(folder, command, *options):
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
-@pytest.mark.parametrize("name", (pytest.param("signals", marks=pytest.mark.slow), "threads", "changing_code",
+@pytest.mark.parametrize("name", ("signals", "threads", "changing_code",
                                   "own_view", "nested"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
+    assert info["repairs"]["unmatched-return"] == 0
+
+
+TORTURE = [("storm", 1), ("storm", 2), ("storm", 3), ("faults", 3000), ("threads", 500), ("forks", 12),
+           ("spawns", 3), ("masks", 1), ("unwinds", 1), ("unwinds", 2)]
+TORTURE_SLOW = [("faults", 1000000), ("threads", 10000), ("forks", 200), ("spawns", 50),
+                *((kind, seed) for kind in ("storm", "masks", "unwinds") for seed in range(3, 336))]
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
+@pytest.mark.parametrize("kind,number", [*TORTURE, *(pytest.param(*more, marks=pytest.mark.slow)
+                                                     for more in TORTURE_SLOW)])
+def test_torture(kind, number, detail, compiled, folder):
+    info = same_as_alone(folder, [compiled("torture"), kind, number], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0
 
 

@@ -108,11 +108,15 @@ static void decode_block(struct translation *t)
     t->source_size = at;
 }
 
+/* A state of the program stays one though the engine's code begins there: it has not begun. */
 void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
                      unsigned spilled, int ahead)
 {
+    const struct mark *last = t->mark_count ? &t->marks[t->mark_count - 1] : NULL;
+    unsigned offset = t->code.address - CACHE_START - cache.hot;
+    bool after = last && kind == MARK_ENGINE && last->kind == MARK_PROGRAM && last->offset == offset;
     t->marks[t->mark_count++] = (struct mark){
-        .offset = t->code.address - CACHE_START - cache.hot,
+        .offset = offset + after,
         .kind = kind,
         .spilled = spilled,
         .given = t->given,
@@ -449,6 +453,8 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = 0;
+    if (t->python || whole)
+        add_mark(t, MARK_PROGRAM, t->offsets[first], 0, t->ahead);
     if (t->python)
         python_emit_look(t, first);
     if (turns_are_on() && counted)
@@ -519,6 +525,8 @@ static void emit_check(struct translation *t)
 
 static void emit_block(struct translation *t)
 {
+    if (t->checked)
+        add_mark(t, MARK_PROGRAM, 0, 0, 0);
     if (t->checked)
         emit_check(t);
     for (unsigned first = 0, end; first < t->count; first = end) {
