@@ -76,6 +76,8 @@ struct stack {
     struct stack *next;       /* all stacks of the process */
     struct stack *next_suspended; /* in its hash bucket */
     bool suspended;
+    struct stack_entry *parked;   /* while suspended: the newest entry before a scheduler's, or NULL */
+    struct stack *next_parked;    /* in its hash bucket */
     struct python_frames python; /* the Python frames on it */
 };
 
@@ -155,6 +157,7 @@ struct core {
     uint32_t thread_count;
     struct stack *stacks;
     struct stack *suspended[SUSPENDED_BUCKETS]; /* by the stack pointer of the newest entry */
+    struct stack *parked[SUSPENDED_BUCKETS];    /* by that of stack.parked */
     struct plane_root *roots;
     uint32_t root_count, root_capacity;
     struct part *parts;
@@ -215,6 +218,12 @@ void core_signal_in(struct core *core, struct thread *thread, unsigned number, u
 /* The handler has returned, and the program goes on at `pc` with stack pointer `sp`, which are the
  * interrupted ones unless the handler changed them. sp 0: calls leave nothing on this stack. */
 void core_signal_out(struct core *core, struct thread *thread, uint64_t pc, uint64_t sp);
+
+/* A handler can make the program call a function, as Go does to take the processor from a
+ * goroutine: it goes on at `pc`, and from there to `back`, with `sp`. Does nothing if that is not
+ * what it looks like. core_signal_out sees to it where calls push return addresses. */
+void core_called_by_handler(struct core *core, struct thread *thread, uint64_t pc, uint64_t back,
+                            uint64_t sp);
 
 /* What may lie on a stack beyond one entry for each level of the tree: calls that are pending in
  * PLTs, in handlers that interrupted each other. */

@@ -15,7 +15,9 @@
  * Order of explanation, first that fits (a return to where the newest entry says, a little below
  * its sp, is one before all others):
  *   1. an entry that was left has this target and this sp: a return, over one or many frames
- *   2. a suspended stack's newest entry has: the program came back to that stack
+ *   2. a suspended stack's newest entry has: the program came back to that stack; its newest but
+ *      for calls that were made on a scheduler's stack (switch_point); such a part of the stack
+ *      of another thread is taken from there
  *   3. an entry below others that were not left has: calls were made on a stack within this one;
  *      or it has but for sp, and the stack's other words lie around sp: the program has moved it
  *   4. sp lies on another stack that is known: went there some other way (longjmp between stacks)
@@ -30,6 +32,9 @@
 
 #define FIRST_ENTRIES 256
 
+#define SWITCH_LOOK     64
+#define SWITCH_DISTANCE 4096
+
 const char *const repair_names[REPAIR_KINDS] = {
     [REPAIR_UNWIND] = "unwind",
     [REPAIR_STACK_SWITCH] = "stack-switch",
@@ -41,36 +46,78 @@ const char *const repair_names[REPAIR_KINDS] = {
 
 /* ---- the stacks of a process ---- */
 
-static struct stack **suspended_bucket(struct core *core, uint64_t sp)
+static size_t suspended_bucket(uint64_t sp)
 {
-    return &core->suspended[(sp * TREE_MIX) >> 52];
+    return (sp * TREE_MIX) >> 52;
+}
+
+/* Frames may go on on another stack without a jump that shows it: Go's mcall and morestack set the
+ * stack pointer to the scheduler's stack and call from there. Such a call does not lie below its
+ * caller, or far below it. The first entry made there, NULL if there is none near the top. */
+static struct stack_entry *switch_point(const struct stack *stack, struct stack_entry *top)
+{
+    struct stack_entry *entry = top - 1;
+
+    for (unsigned i = 0; i < SWITCH_LOOK && entry - 1 > stack->base; i++, entry--)
+        if (entry[-1].stack_pointer - entry->stack_pointer > SWITCH_DISTANCE)
+            return entry;
+    return NULL;
 }
 
 static void suspended_remove(struct core *core, struct stack *stack)
 {
-    struct stack **at = suspended_bucket(core, stack->saved.top[-1].stack_pointer);
+    struct stack **at = &core->suspended[suspended_bucket(stack->saved.top[-1].stack_pointer)];
 
     while (*at && *at != stack)
         at = &(*at)->next_suspended;
     if (*at)
         *at = stack->next_suspended;
     stack->suspended = false;
+    if (!stack->parked)
+        return;
+    at = &core->parked[suspended_bucket(stack->parked->stack_pointer)];
+    while (*at && *at != stack)
+        at = &(*at)->next_parked;
+    if (*at)
+        *at = stack->next_parked;
+    stack->parked = NULL;
 }
 
 static void suspended_insert(struct core *core, struct stack *stack)
 {
-    struct stack **at = suspended_bucket(core, stack->saved.top[-1].stack_pointer);
+    struct stack **at = &core->suspended[suspended_bucket(stack->saved.top[-1].stack_pointer)];
+    struct stack_entry *point = switch_point(stack, stack->saved.top);
 
     stack->next_suspended = *at;
     *at = stack;
     stack->suspended = true;
+    if (!point)
+        return;
+    stack->parked = point - 1;
+    at = &core->parked[suspended_bucket(stack->parked->stack_pointer)];
+    stack->next_parked = *at;
+    *at = stack;
 }
 
-static struct stack *suspended_find(struct core *core, uint64_t target, uint64_t sp)
+static bool says(const struct stack_entry *entry, uint64_t target, uint64_t sp)
 {
-    for (struct stack *at = *suspended_bucket(core, sp); at; at = at->next_suspended)
-        if (at->saved.top[-1].stack_pointer == sp && at->saved.top[-1].return_address == target)
+    return entry->return_address == target && entry->stack_pointer == sp;
+}
+
+/* The stack that goes on there, and the entry that says so; NULL for none. */
+static struct stack *suspended_find(struct core *core, uint64_t target, uint64_t sp,
+                                    const struct stack_entry **entry)
+{
+    for (struct stack *at = core->suspended[suspended_bucket(sp)]; at; at = at->next_suspended)
+        if (says(at->saved.top - 1, target, sp)) {
+            *entry = at->saved.top - 1;
             return at;
+        }
+    for (struct stack *at = core->parked[suspended_bucket(sp)]; at; at = at->next_parked)
+        if (says(at->parked, target, sp)) {
+            *entry = at->parked;
+            return at;
+        }
     return NULL;
 }
 
@@ -122,6 +169,20 @@ static void stack_release(struct core *core, struct stack *stack)
     platform_release(stack->base, (stack->limit - stack->base) * sizeof *stack->base);
     platform_release(stack->python.items, stack->python.capacity * sizeof *stack->python.items);
     platform_release(stack, sizeof *stack);
+}
+
+/* Room for so many entries on a stack that nobody runs on and that is empty. */
+static void stack_reserve(struct stack *stack, size_t count)
+{
+    size_t capacity = stack->limit - stack->base;
+
+    if (capacity >= count)
+        return;
+    platform_release(stack->base, capacity * sizeof *stack->base);
+    while (capacity < count)
+        capacity *= 2;
+    stack->base = platform_allocate(capacity * sizeof *stack->base);
+    stack->limit = stack->base + capacity;
 }
 
 void core_grow_stack(struct core *core, struct thread *thread)
@@ -318,7 +379,7 @@ static struct stack_entry *find_below(const struct thread *thread, uint64_t targ
     struct stack_entry *entry = thread->hot->top;
 
     for (unsigned seen = 0; --entry > thread->stack->base && seen < LOOK_BELOW; seen++)
-        if (entry->return_address == target && entry->stack_pointer == sp)
+        if (says(entry, target, sp))
             return entry;
     return NULL;
 }
@@ -328,6 +389,19 @@ static bool reads_as(uint64_t address, uint64_t expected)
     uint64_t word;
 
     return platform_read(address, &word, sizeof word) && word == expected;
+}
+
+/* Does the return address lie `distance` further in the frame of the function that was called? At
+ * its start where calls push it, anywhere where the function stores it. */
+static bool lies_in_frame(const struct stack_entry *entry, uint64_t distance)
+{
+    enum { MOST = 512 };
+    uint64_t lowest = entry[1].stack_pointer - 16;
+
+    for (uint64_t i = 1; i < MOST && entry->stack_pointer - 8 * i >= lowest; i++)
+        if (reads_as(entry->stack_pointer + distance - 8 * i, entry->return_address))
+            return true;
+    return false;
 }
 
 /* Do the calls up to `newest` lie, in the same words, `distance` further? The return address of
@@ -340,9 +414,14 @@ static bool is_copied(struct core *core, const struct stack *stack,
     unsigned seen = 0;
 
     for (const struct stack_entry *entry = newest - 1; entry > stack->base && seen < ENOUGH;
-         entry--, seen++)
-        if (!reads_as(entry->stack_pointer + distance - 8, entry->return_address))
+         entry--) {
+        /* A function that has no frame yet has its return address in a register, if not pushed. */
+        if (entry->stack_pointer == newest->stack_pointer)
+            continue;
+        if (!lies_in_frame(entry, distance))
             return false;
+        seen++;
+    }
     uint64_t word;
     return seen || (platform_read(newest->stack_pointer, &word, sizeof word) &&
                     reads_as(newest->stack_pointer + distance, word) &&
@@ -400,13 +479,53 @@ static struct stack_entry *follow_moved(struct core *core, struct thread *thread
     return NULL;
 }
 
+/* A goroutine goes on on another thread than the one that it was left on, whose scheduler is still
+ * called from it: the part of that thread's stack that is the goroutine's, moved if it has.
+ * NULL: there is none. */
+static struct stack *take_over(struct core *core, const struct thread *thread, uint64_t target,
+                               uint64_t sp, bool moved)
+{
+    for (struct thread *other = core->threads; other; other = other->next) {
+        if (other == thread || other->ended)
+            continue;
+        struct stack_entry *point = switch_point(other->stack, other->hot->top);
+        struct stack_entry *newest = NULL;
+        if (point && !moved && says(point - 1, target, sp))
+            newest = point - 1;
+        else if (point && moved)
+            newest = find_copied(core, other->stack, point, target, sp);
+        if (!newest)
+            continue;
+        size_t count = newest + 1 - other->stack->base;
+        struct stack *part =
+            stack_new(core, other->stack->base->context, other->stack->base->stack_pointer);
+        stack_reserve(part, count + 1);
+        for (size_t i = 0; i < count; i++)
+            part->base[i] = other->stack->base[i];
+        part->saved.top = part->base + count;
+        part->saved.current = newest->context;
+        part->plane = other->stack->plane;
+        move_stack(part, part->saved.top - 1, sp);
+        newest->return_address = 0; /* the scheduler will not return there */
+        return part;
+    }
+    return NULL;
+}
+
 /* ---- events ---- */
 
-/* The oldest entry that sp has left; top if none. The bottom entry stays. */
+/* The oldest entry that sp has left; top if none. The bottom entry stays. Calls that were made on a
+ * scheduler's stack above this one are left when sp is back. */
 static struct stack_entry *oldest_left(const struct thread *thread, uint64_t sp)
 {
     struct stack_entry *entry = thread->hot->top;
+    uint64_t bottom = thread->stack->base->stack_pointer;
 
+    if (sp < bottom && entry[-1].stack_pointer > bottom) {
+        struct stack_entry *point = switch_point(thread->stack, entry);
+        if (point && point->stack_pointer > bottom)
+            entry = point;
+    }
     while (entry - 1 > thread->stack->base && entry[-1].stack_pointer <= sp)
         entry--;
     return entry;
@@ -422,6 +541,18 @@ static void pop_to(struct core *core, struct thread *thread, struct stack_entry 
     hot->top = entry;
     hot->pending_site = 0;
     (void)core;
+}
+
+static bool continue_others(struct core *core, struct thread *thread, uint64_t target, uint64_t sp,
+                            bool moved)
+{
+    struct stack *taken = take_over(core, thread, target, sp, moved);
+
+    if (!taken)
+        return false;
+    switch_to(core, thread, taken);
+    pop_to(core, thread, thread->hot->top - 1);
+    return true;
 }
 
 /* Where the stack pointer rose above the bottom of the running stack, it was put too low. */
@@ -441,6 +572,9 @@ static bool starts_on_fresh_stack(struct core *core, const struct thread *thread
 
     if (!code_map_is_entry(&core->code, target))
         return false;
+    /* From a scheduler's stack above this one. */
+    if (hot->top[-1].stack_pointer > thread->stack->base->stack_pointer)
+        return true;
     if (left < hot->top)
         return sp > left->stack_pointer + 16;
     return hot->top[-1].stack_pointer - sp > STACK_FIRST_REACH &&
@@ -466,12 +600,16 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
             pop_to(core, thread, entry);
             return true;
         }
-    struct stack *other = suspended_find(core, target, sp);
+    const struct stack_entry *newest;
+    struct stack *other = suspended_find(core, target, sp, &newest);
     if (other) {
-        switch_to(core, thread, other);
-        pop_to(core, thread, hot->top - 1);
+        ptrdiff_t place = newest - other->base;
+        switch_to(core, thread, other); /* may give the entries more room, elsewhere */
+        pop_to(core, thread, other->base + place);
         return true;
     }
+    if (continue_others(core, thread, target, sp, false))
+        return true;
     struct stack_entry *below = find_below(thread, target, sp);
     if (!below)
         below = follow_moved(core, thread, target, sp);
@@ -480,6 +618,8 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
         pop_to(core, thread, below);
         return true;
     }
+    if (continue_others(core, thread, target, sp, true))
+        return true;
     other = owner_of(core, thread, sp);
     if (!other && owner_of(core, thread, thread->stack->base->stack_pointer - 8) == thread->stack &&
         sp >= thread->stack->base->stack_pointer) {
@@ -741,29 +881,29 @@ static void end_handler(struct core *core, struct thread *thread)
     load_stack(core, thread, interrupted);
 }
 
-/* A handler can make the program call a function, as Go does to take the processor from a
- * goroutine: it puts a return address on the stack and goes on at the function. */
-static void call_by_handler(struct core *core, struct thread *thread, uint64_t pc, uint64_t sp)
+void core_called_by_handler(struct core *core, struct thread *thread, uint64_t pc, uint64_t back,
+                            uint64_t sp)
 {
     const struct stack_entry *newest = thread->hot->top - 1;
-    uint64_t back;
 
-    if (!code_map_is_entry(&core->code, pc) || !platform_read(sp, &back, sizeof back))
+    if (!code_map_is_entry(&core->code, pc))
         return;
     struct code_function *function = code_map_find(&core->code, back).function;
-    bool was_called = newest->return_address == back && newest->stack_pointer == sp + 8;
+    bool was_called = newest->return_address == back && newest->stack_pointer == sp;
     if (!function || function != thread->hot->current->code || was_called)
         return;
-    core_push(core, thread, back, sp + 8);
+    core_push(core, thread, back, sp);
     enter(thread,
           tree_child_of(&core->tree, thread->hot->current, 0, code_map_called(&core->code, pc)));
 }
 
 void core_signal_out(struct core *core, struct thread *thread, uint64_t pc, uint64_t sp)
 {
+    uint64_t back;
+
     end_handler(core, thread);
-    if (sp)
-        call_by_handler(core, thread, pc, sp);
+    if (sp && platform_read(sp, &back, sizeof back))
+        core_called_by_handler(core, thread, pc, back, sp + 8);
 }
 
 /* ---- threads ---- */

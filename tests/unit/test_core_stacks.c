@@ -93,6 +93,46 @@ static void a_stack_that_is_used_again(void **state)
                  "stack-switch 2, new-stack 2");
 }
 
+/* Goroutines: who waits goes over to the scheduler's stack and calls the scheduler (g) from there,
+ * which never returns. It starts another one, and continues the first where it called swap. */
+#define PARK(name) "call swap; run 1; keep " name "; stack 0x7f2ff000; call g; run 3;"
+
+static void a_scheduler_that_is_called_on_its_own_stack(void **state)
+{
+    (void)state;
+    script_gives(ENTER_COROUTINE("0x600ff000") "call f; run 1;" PARK("B")
+                 "stack 0x600ee000; write h; ret; run 4;" PARK("C") "use B; ret; run 5; ret; run 6;"
+                 "call f; run 7;" PARK("B") "use C; ret; run 8",
+                 "co 8 1\n"
+                 "co;f 13 2\n"
+                 "co;f;swap 2 2\n"
+                 "co;f;swap;g 6 2\n"
+                 "h 12 1\n"
+                 "h;swap 1 1\n"
+                 "h;swap;g 3 1\n"
+                 "main 0 1\n"
+                 "main;swap 1 1\n",
+                 "stack-switch 2, new-stack 2");
+}
+
+/* The scheduler that it called is still running when another thread continues it. */
+static void a_goroutine_goes_on_on_another_thread(void **state)
+{
+    (void)state;
+    script_gives(ENTER_COROUTINE("0x600ff000") "call f; run 1;" PARK("B")
+                 "thread 2 h 0x620ff000; switch 2; run 4; use B; ret; run 5; ret; run 6;"
+                 "switch 1; run 2; call f; run 3",
+                 "1 co 8 1\n"
+                 "1 co;f 6 1\n"
+                 "1 co;f;swap 1 1\n"
+                 "1 co;f;swap;g 5 1\n"
+                 "1 co;f;swap;g;f 3 1\n"
+                 "1 main 0 1\n"
+                 "1 main;swap 1 1\n"
+                 "2 h 4 1\n",
+                 "stack-switch 1, new-stack 1");
+}
+
 /* longjmp between stacks: no return explains it, but sp lies on a stack that is known. */
 static void a_longjmp_to_another_stack(void **state)
 {
@@ -262,6 +302,8 @@ int main(void)
         TEST(two_new_stacks_in_one_mapping),
         TEST(a_new_stack_inside_the_callers_frame),
         TEST(a_stack_that_is_used_again),
+        TEST(a_scheduler_that_is_called_on_its_own_stack),
+        TEST(a_goroutine_goes_on_on_another_thread),
         TEST(a_longjmp_to_another_stack),
         TEST(a_large_frame_is_no_new_stack),
         TEST(a_handler_on_the_running_stack),

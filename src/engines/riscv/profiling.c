@@ -249,8 +249,12 @@ void profiling_signal_out(struct riscv_machine *machine)
 {
     if (!machine->profiler)
         return;
+    struct core *core = &machine->profiler->core;
     settle(machine);
-    core_signal_out(&machine->profiler->core, machine->profiler->thread, 0, 0);
+    core_signal_out(core, machine->profiler->thread, 0, 0);
+    /* Who makes a call keeps what ra was in a word that is popped with the return. */
+    core_called_by_handler(core, machine->profiler->thread, machine->pc, machine->x[REGISTER_RA],
+                           machine->x[REGISTER_SP] + 8 + CALLER_SIDE);
 }
 
 /* ---- threads and processes ---- */
@@ -313,11 +317,11 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
     return machine && memory_find_mapping(&machine->memory, address, start, end);
 }
 
-/* Nothing of the guest's memory is looked at: only CPython's would be. */
 bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
 {
-    (void)address, (void)buffer, (void)size_bytes;
-    return false;
+    struct riscv_machine *machine = machine_running();
+
+    return machine && memory_read(&machine->memory, address, buffer, size_bytes);
 }
 
 /* Guests make no code that has names. */
