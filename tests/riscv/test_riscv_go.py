@@ -16,7 +16,7 @@ support.need("go")
 def program(tmp_path_factory):
     place = tmp_path_factory.mktemp("go")
     environment = {**os.environ, "CGO_ENABLED": "0", "GOOS": "linux", "GOARCH": "riscv64",
-                   "GO111MODULE": "off", "GOCACHE": str(place / "cache"), "HOME": str(place)}
+                   "GO111MODULE": "off", "GOCACHE": str(support.directory() / "go"), "HOME": str(place)}
     done = subprocess.run(["go", "build", "-o", place / "goroutines",
                            support.HERE / "guests" / "goroutines.go"], env=environment,
                           capture_output=True, text=True)
