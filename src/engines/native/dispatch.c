@@ -233,7 +233,7 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
 static bool take_inner_exit(struct native_thread *thread, const struct exit *exit)
 {
     switch (exit->kind) {
-    case EXIT_COUNT: lines_take_slot(thread, exit->site); return true;
+    case EXIT_COUNT: lines_take_exit(thread, exit); return true;
     case EXIT_PYTHON_ENTER:
     case EXIT_PYTHON_FRAME:
     case EXIT_PYTHON_LEAVE: python_take_exit(thread, exit); return true;

@@ -17,31 +17,143 @@ static struct line_slot *slot_of(const struct native_thread *thread, uint32_t se
     return (struct line_slot *)((uint8_t *)thread->lines + (hash & SLOT_MASK));
 }
 
-void lines_emit_count(struct emitter *e, uint32_t segment, bool flags, uint32_t exit_id)
+/* ---- counters beside the context ---- */
+
+/* Where a context's counters are, less EMPTY, is in its self_instructions: nothing else is counted
+ * there at line detail, and what is settled adds zero. So a context that has none yet reads as one
+ * with room for no counter. */
+struct line_array {
+    uint64_t capacity;
+    uint64_t counts[];
+};
+
+#define EMPTY (CACHE_START + CACHE_CONSTANTS)
+
+/* What the counters of a function's contexts count, by their place. */
+struct line_function {
+    uint32_t count;
+    uint32_t runs[LINE_PLACES];
+};
+
+/* By the core's number of a run: its place in its function. */
+static struct line_run {
+    const struct code_function *function;
+    uint32_t place;
+} *runs;
+static uint32_t run_capacity;
+
+static void keep_run_room(uint32_t number)
 {
-    uint64_t miss = cold_exit(exit_id, flags, ALL_THREE, 0);
-    cache.exits[exit_id].landing = e->address;
-    cache.exits[exit_id].site = segment;
-    emit_spill(e, RAX);
-    if (flags)
-        save_flags(e);
+    if (number < run_capacity)
+        return;
+    uint32_t capacity = run_capacity ? 2 * run_capacity : 4096;
+    while (capacity <= number)
+        capacity *= 2;
+    struct line_run *larger = arena_allocate(capacity * sizeof *larger);
+    if (runs)
+        memcpy(larger, runs, run_capacity * sizeof *runs);
+    arena_release(runs, run_capacity * sizeof *runs);
+    runs = larger;
+    run_capacity = capacity;
+}
+
+/* The place of a run in the contexts of its function, from 1 on; 0: it has none. */
+static uint32_t place_of(uint32_t number, struct code_function *function)
+{
+    if (!function)
+        return 0;
+    keep_run_room(number);
+    if (runs[number].function == function)
+        return runs[number].place;
+    if (!function->engine)
+        function->engine = arena_allocate(sizeof(struct line_function));
+    struct line_function *of = function->engine;
+    if (of->count == LINE_PLACES)
+        return 0;
+    of->runs[of->count++] = number;
+    runs[number] = (struct line_run){function, of->count};
+    return of->count;
+}
+
+static struct line_array *array_of(const struct context *context)
+{
+    return context->self_instructions ? (struct line_array *)(context->self_instructions + EMPTY) : NULL;
+}
+
+static void grow_array(struct context *context, uint32_t place)
+{
+    struct line_array *old = array_of(context);
+    uint64_t capacity = old ? old->capacity : 4;
+    while (capacity < place)
+        capacity *= 2;
+    struct line_array *array = arena_allocate(sizeof *array + capacity * sizeof *array->counts);
+    array->capacity = capacity;
+    if (old) {
+        memcpy(array->counts, old->counts, old->capacity * sizeof *old->counts);
+        arena_release(old, sizeof *old + old->capacity * sizeof *old->counts);
+    }
+    context->self_instructions = (uint64_t)array - EMPTY;
+}
+
+/* ---- what is emitted ---- */
+
+struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,
+                             uint32_t exit_id)
+{
+    struct line_count count = {
+        .number = number, .place = place_of(number, function), .flags = flags, .exit_id = exit_id};
+    cache.exits[exit_id].site = number;
+    cache.exits[exit_id].pops = count.place;
+    count.miss = cold_exit(exit_id, flags, count.place ? 1 << RAX : ALL_THREE, 0);
+    return count;
+}
+
+static void emit_placed(struct emitter *e, const struct line_count *count)
+{
+    op_memory(e, OP_LOAD, RAX, RAX, CONTEXT(self_instructions));
+    emit_bytes(e, "\x81\xb8", 2); /* cmp dword [rax + capacity], place */
+    emit_u32(e, EMPTY + offsetof(struct line_array, capacity));
+    emit_u32(e, count->place);
+    jump_if(e, IF_BELOW, count->miss);
+    emit_bytes(e, "\x48\x83\x80", 3); /* add qword [rax + its count], 1 */
+    emit_u32(e, EMPTY + offsetof(struct line_array, counts) + 8 * (count->place - 1));
+    emit_byte(e, 1);
+}
+
+static void emit_hashed(struct emitter *e, const struct line_count *count)
+{
     emit_spill(e, RCX);
     emit_spill(e, RDX);
-    emit_load(e, RCX, FIELD(hot.current));
+    op_register(e, OP_LOAD, RCX, RAX);
     load_context_number(e, RCX);
     emit_bytes(e, "\xc1\xe0\x04", 3); /* shl eax, 4 */
-    op_constant32(e, 0, RAX, segment_hash(segment));
+    op_constant32(e, 0, RAX, segment_hash(count->number));
     op_constant32(e, 4, RAX, SLOT_MASK);
     op_thread(e, OP_ADD, RAX, FIELD(lines));
-    emit_constant(e, RDX, segment);
+    emit_constant(e, RDX, count->number);
     op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct line_slot, key));
-    jump_if(e, IF_NOT_EQUAL, miss);
+    jump_if(e, IF_NOT_EQUAL, count->miss);
     emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + count], 1 */
     emit_byte(e, offsetof(struct line_slot, count));
     emit_byte(e, 1);
-    restore(e, flags, ALL_THREE);
 }
+
+void lines_emit(struct emitter *e, const struct line_count *count)
+{
+    cache.exits[count->exit_id].landing = e->address;
+    emit_spill(e, RAX);
+    if (count->flags)
+        save_flags(e);
+    emit_load(e, RAX, FIELD(hot.current));
+    if (count->place)
+        emit_placed(e, count);
+    else
+        emit_hashed(e, count);
+    restore(e, count->flags, count->place ? 1 << RAX : ALL_THREE);
+}
+
+/* ---- counts on their way to the core ---- */
 
 static void add_count(uint64_t key, uint64_t count)
 {
@@ -58,11 +170,34 @@ static void flush_slot(struct line_slot *slot)
     *slot = (struct line_slot){0};
 }
 
-void lines_take_slot(struct native_thread *thread, uint32_t segment)
+void lines_take_exit(struct native_thread *thread, const struct exit *exit)
 {
-    struct line_slot *slot = slot_of(thread, segment);
+    if (exit->pops) {
+        grow_array(thread->hot.current, exit->pops);
+        return;
+    }
+    struct line_slot *slot = slot_of(thread, exit->site);
     flush_slot(slot);
-    slot->key = thread->hot.current->key + segment;
+    slot->key = thread->hot.current->key + exit->site;
+}
+
+/* The array is left to itself: its thread may still be at it. */
+static void flush_context(struct context *context)
+{
+    const struct line_array *array = array_of(context);
+    if (!array)
+        return;
+    const struct line_function *of = context->code->engine;
+    for (uint32_t i = 0; i < array->capacity && i < of->count; i++)
+        if (array->counts[i])
+            add_count(context->key + of->runs[i], array->counts[i]);
+    context->self_instructions = 0;
+}
+
+void lines_flush_contexts(void)
+{
+    for (uint32_t i = 0; options.line_detail && i < core.tree.count; i++)
+        flush_context(tree_context(&core.tree, i));
 }
 
 void lines_flush(struct native_thread *thread)
@@ -73,16 +208,20 @@ void lines_flush(struct native_thread *thread)
         flush_slot(&thread->lines[i]);
 }
 
-/* Counts are sums modulo 2^64, so one may be taken back before it has arrived. */
-void lines_shorten(struct native_thread *thread, uint32_t segment, unsigned executed)
+void lines_add_part(struct native_thread *thread, uint32_t run, unsigned executed)
 {
-    const struct core_block *whole = &core.blocks[segment];
-    uint64_t key = thread->hot.current->key;
-    add_count(key + segment, -1ul);
+    const struct core_block *whole = &core.blocks[run];
     if (!executed)
         return;
     uint32_t part = core_block(&core, whole->address, whole->module, executed, whole->lengths);
-    add_count(key + part, 1);
+    add_count(thread->hot.current->key + part, 1);
+}
+
+/* Counts are sums modulo 2^64, so one may be taken back before it has arrived. */
+void lines_shorten(struct native_thread *thread, uint32_t run, unsigned executed)
+{
+    add_count(thread->hot.current->key + run, -1ul);
+    lines_add_part(thread, run, executed);
 }
 
 void lines_count_path(struct native_thread *thread, uint64_t pc, unsigned count)

@@ -1,12 +1,16 @@
 /*
- * lines.h: the line detail: how often each context ran each segment of each block.
+ * lines.h: the line detail: how often each context ran each run of instructions.
  *
- * A thread has a table of counters, found by (context, segment) as fast.c finds children; a pair
- * that is not there leaves the cache, and the counter it pushes out is added to the core's.
+ * A run is what a block executes in one go, from where it was last counted to the branch by which
+ * it leaves: one counter for all segments that it goes through. A context has counters for the
+ * first runs of its function, by their place. For further ones, and for code that is no function,
+ * a thread has a table of counters, found by (context, run) as fast.c finds children; a pair that
+ * is not there leaves the cache, and the counter it pushes out is added to the core's.
  */
 #ifndef TRUEFLAME_NATIVE_LINES_H
 #define TRUEFLAME_NATIVE_LINES_H
 
+#include "engines/native/cache.h"
 #include "engines/native/emit.h"
 #include "engines/native/thread.h"
 
@@ -17,18 +21,35 @@ struct line_slot {
 
 #define LINE_SLOTS 32768
 
-/* Counts one run of `segment` (the core's number) in the current context. `flags`: they are live.
- * `exit_id`: taken on a miss; the sequence is begun again afterwards. */
-void lines_emit_count(struct emitter *e, uint32_t segment, bool flags, uint32_t exit_id);
+#define LINE_PLACES 256 /* more would be too much for interpreters: 2 KB for a context at most */
 
-/* The exit was taken: the pair gets its slot. */
-void lines_take_slot(struct native_thread *thread, uint32_t segment);
+struct line_count {
+    uint32_t number;  /* the core's, of the run */
+    uint32_t place;   /* in the contexts of its function, from 1 on; 0: none */
+    bool flags;       /* are live */
+    uint32_t exit_id; /* taken on a miss; the sequence is begun again afterwards */
+    uint64_t miss;
+};
+
+/* To count one execution of run `number`, in the current context: emits cold code, so not while
+ * another piece of it is being made; then the rest, anywhere. */
+struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,
+                             uint32_t exit_id);
+void lines_emit(struct emitter *e, const struct line_count *count);
+
+/* The exit was taken: the counter gets its room. */
+void lines_take_exit(struct native_thread *thread, const struct exit *exit);
+
+/* All that contexts have counted is in the core. */
+void lines_flush_contexts(void);
 
 /* All that the thread has counted is in the core. */
 void lines_flush(struct native_thread *thread);
 
-/* The segment that was counted ran only for its first `executed` instructions. */
-void lines_shorten(struct native_thread *thread, uint32_t segment, unsigned executed);
+/* Only the first `executed` instructions of a run that was not counted yet were executed; of one
+ * that was. */
+void lines_add_part(struct native_thread *thread, uint32_t run, unsigned executed);
+void lines_shorten(struct native_thread *thread, uint32_t run, unsigned executed);
 
 /* `count` instructions from `pc` on ran, through direct branches. */
 void lines_count_path(struct native_thread *thread, uint64_t pc, unsigned count);

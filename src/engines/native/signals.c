@@ -173,15 +173,18 @@ static const struct mark *mark_at(const struct block *block, uint32_t offset)
     return low ? &block->marks[low - 1] : NULL;
 }
 
-/* The segment was counted as a whole, before its first instruction. */
-static void shorten(struct native_thread *thread, const struct block *block, const struct mark *mark)
+/* A run was counted as a whole, or is still to be. */
+static void count_part(struct native_thread *thread, const struct block *block, const struct mark *mark)
 {
     uint32_t segment = block->segments[mark->segment];
     uint64_t start = core.blocks[segment].address;
     unsigned executed = 0;
     for (const uint8_t *length = core.blocks[segment].lengths; start < thread->pc; executed++)
         start += *length++;
-    lines_shorten(thread, segment, executed);
+    if (mark->ahead > 0)
+        lines_shorten(thread, segment, executed);
+    else
+        lines_add_part(thread, segment, executed);
 }
 
 /* True if the thread, stopped in the cache as `context` says, is at a state of the program; that
@@ -206,7 +209,7 @@ static bool take_program_state(struct native_thread *thread, struct sigcontext *
     if (!options.line_detail)
         thread->instructions -= mark->ahead;
     else if (mark->ahead)
-        shorten(thread, block, mark);
+        count_part(thread, block, mark);
     return true;
 }
 

@@ -135,6 +135,7 @@ void threads_settle_all(void)
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
             settle(thread);
+    lines_flush_contexts();
 }
 
 void threads_catch_up(struct native_thread *thread)
@@ -300,6 +301,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         fast_forget_landings(0, UINT64_MAX);
         memset(maker->children, 0, CHILD_SLOTS * sizeof *maker->children);
         lines_flush(maker);
+        lines_flush_contexts();
         record_forked(maker);
         if (sp)
             maker->registers[REGISTER_RSP] = sp;

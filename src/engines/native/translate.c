@@ -241,11 +241,18 @@ static void emit_jump_exit(struct translation *t, unsigned index, uint64_t targe
 static void emit_counting_branch(struct translation *t, unsigned index)
 {
     uint64_t target = branch_target(t, index);
+    struct line_count count;
+    if (options.line_detail)
+        count = lines_plan(t->segments[t->segment_count - 1], t->plt ? NULL : t->function,
+                           !flags_dead_at(target), new_exit(t, index, EXIT_COUNT, 0));
     struct emitter cold = cold_begin();
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
     emit_u32(&t->code, cold.address - (t->code.address + 4));
-    vectors_emit_count(&cold, t->uncounted);
+    if (options.line_detail)
+        lines_emit(&cold, &count);
+    else
+        vectors_emit_count(&cold, t->uncounted);
     emit_align_patch(&cold, 1);
     emit_byte(&cold, 0xe9);
     emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, target));
@@ -376,39 +383,46 @@ static unsigned segment_end(const struct translation *t, unsigned first)
     return t->count;
 }
 
-static void emit_line_count(struct translation *t, unsigned first, uint64_t address,
-                            unsigned instructions, const uint8_t *lengths)
+/* The core's number of the run from `first` to the end of the segment that ends at `end`; 0: it is
+ * empty. */
+static uint32_t run_number(const struct translation *t, unsigned first, unsigned end)
 {
-    struct code_module *module = code_map_find(&core.code, address).module;
-    uint32_t number = core_block(&core, address, module, instructions, lengths);
-    if (!t->segments[t->segment_count - 1])
-        t->segments[t->segment_count - 1] = number;
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    lines_emit_count(&t->code, number, !flags_dead(t, first),
-                     new_exit(t, first, EXIT_COUNT, 0));
-}
-
-/* The segment, and the PLT stub that is folded into its last instruction. */
-static void emit_line_counts(struct translation *t, unsigned first, unsigned end)
-{
-    const struct instruction *last = &t->instructions[end - 1];
     uint8_t lengths[INSTRUCTIONS_MAX];
+    uint64_t address = t->pc + t->offsets[first];
     unsigned count = 0;
     for (unsigned i = first; i < end; i++)
         if (t->instructions[i].class != CLASS_REFUSED)
             lengths[count++] = t->instructions[i].length;
-    emit_line_count(t, first, t->pc + t->offsets[first], count, lengths);
-    uint64_t slot;
-    bool folds = last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt);
-    unsigned stub = folds ? plt_stub(branch_target(t, end - 1), &slot) : 0;
-    uint64_t at = folds ? branch_target(t, end - 1) : 0;
-    for (unsigned i = 0; i < stub; i++) {
+    struct code_module *module = code_map_find(&core.code, address).module;
+    return count ? core_block(&core, address, module, count, lengths) : 0;
+}
+
+/* That of the PLT stub that is folded into the last instruction; 0: there is none. */
+static uint32_t stub_number(const struct translation *t, unsigned last)
+{
+    const struct instruction *branch = &t->instructions[last];
+    uint8_t lengths[4];
+    uint64_t slot, at;
+    if (branch->class != CLASS_CALL && (branch->class != CLASS_JUMP || t->plt))
+        return 0;
+    uint64_t target = at = branch_target(t, last);
+    unsigned count = plt_stub(target, &slot);
+    for (unsigned i = 0; i < count; i++) {
         struct instruction instruction;
         instruction_decode((const uint8_t *)at, 15, &instruction);
         at += lengths[i] = instruction.length;
     }
-    if (stub)
-        emit_line_count(t, first, branch_target(t, end - 1), stub, lengths);
+    struct code_module *module = code_map_find(&core.code, target).module;
+    return count ? core_block(&core, target, module, count, lengths) : 0;
+}
+
+static void emit_line_count(struct translation *t, unsigned place, uint32_t number)
+{
+    if (!number)
+        return;
+    struct line_count count = lines_plan(number, t->plt ? NULL : t->function, !flags_dead(t, place),
+                                         new_exit(t, place, EXIT_COUNT, 0));
+    lines_emit(&t->code, &count);
 }
 
 /* The number of instructions a segment runs, with a PLT stub that is folded into the last. */
@@ -425,9 +439,12 @@ static unsigned segment_instructions(const struct translation *t, unsigned first
 }
 
 /* Before the last instruction, but not between one that sets flags and its branch: processors
- * make one of the two. */
+ * make one of the two. To count lines, the last place where the flags are dead. */
 static unsigned count_place(const struct translation *t, unsigned first, unsigned end)
 {
+    for (unsigned i = end; options.line_detail && i-- > first;)
+        if (flags_dead(t, i))
+            return i;
     bool pair = end - first >= 2 && t->instructions[end - 1].class == CLASS_JUMP_IF &&
                 t->instructions[end - 2].flags_killed;
     return end - (pair ? 2 : 1);
@@ -445,33 +462,36 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
 {
     const struct instruction *last = &t->instructions[end - 1];
     unsigned counted = segment_instructions(t, first, end);
-    bool whole = options.line_detail || turns_are_on(); /* counted before it runs */
-    bool folds = !whole && folds_count(t, end - 1);
+    bool lines = options.line_detail;
+    bool whole = turns_are_on() || (lines && t->python); /* counted before it runs */
+    bool folds = !whole && !lines && folds_count(t, end - 1);
     bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
                   end < t->count;
-    bool adds = !options.line_detail && !folds && !defers && t->uncounted + counted;
+    bool adds = !folds && !defers && t->uncounted + counted;
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
-    t->segments[t->segment_count++] = 0;
+    t->segments[t->segment_count++] = lines ? run_number(t, t->run, end) : 0;
     if (t->python || whole)
         add_mark(t, MARK_PROGRAM, t->offsets[first], 0, t->ahead);
     if (t->python)
         python_emit_look(t, first);
     if (turns_are_on() && counted)
         turns_emit(t, first, counted);
-    if (options.line_detail && counted) {
-        emit_line_counts(t, first, end);
-        t->ahead = counted;
-    }
-    t->uncounted += options.line_detail ? 0 : counted;
+    t->uncounted += counted;
     t->folded = folds ? t->uncounted : 0;
     for (unsigned i = first; i < end; i++) {
         if (adds && i == place) {
             give_vectors(t, false);
             add_mark(t, MARK_ENGINE, 0, 0, 0);
-            vectors_emit_count(&t->code, t->uncounted);
+            if (lines) {
+                emit_line_count(t, i, t->segments[t->segment_count - 1]);
+                emit_line_count(t, i, stub_number(t, end - 1));
+            } else {
+                vectors_emit_count(&t->code, t->uncounted);
+            }
             t->ahead += t->uncounted;
             t->uncounted = 0;
+            t->run = end;
         }
         bool touched = vectors_touched(&t->instructions[i], t->source + t->offsets[i]);
         if (touched || t->instructions[i].class != CLASS_ORDINARY)
@@ -555,6 +575,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->source = (const uint8_t *)pc;
     t->count = t->mark_count = t->segment_count = t->uncounted = 0;
     t->given = false;
+    t->run = 0;
     t->source_size = 0;
     t->part = part;
     struct code_place place = code_map_translate(&core.code, pc);

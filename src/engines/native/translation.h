@@ -26,6 +26,7 @@ struct translation {
     unsigned mark_count;
     int ahead;
     unsigned uncounted; /* instructions that ran by here and are in no counter yet */
+    unsigned run;    /* line detail: the first instruction that is in no counter yet */
     unsigned folded; /* instructions that the segment's last one has yet to count */
     uint32_t block; /* number */
     struct code_function *function;
