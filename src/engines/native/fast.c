@@ -319,9 +319,10 @@ static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
     return address;
 }
 
-/* cmp dword [context + slot's site], site; sites are below 2^32 */
+/* cmp qword [context + slot's site], site; the core may have an address there, which no site is */
 static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site)
 {
+    emit_byte(e, 0x48);
     emit_byte(e, 0x81);
     emit_byte(e, 0x78 | context);
     emit_byte(e, context_slot(site) + offsetof(struct context_slot, site));
@@ -331,7 +332,7 @@ static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site
 /* rax = the child of the context in rcx. */
 static void emit_child(struct emitter *e, uint32_t site, uint64_t miss)
 {
-    const unsigned compare_bytes = 7, branch_bytes = 6, load_bytes = 4;
+    const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4;
     uint64_t back = e->address + compare_bytes + branch_bytes + load_bytes;
     uint64_t elsewhere = cold_child(site, miss, back);
     emit_compare_site(e, RCX, site);
@@ -401,7 +402,7 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
 /* rdx = the child of the context in rax for the target in rcx. */
 static void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss)
 {
-    const unsigned compare_bytes = 7, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
+    const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
     uint64_t back = e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
     uint64_t elsewhere = cold_indirect_child(site, miss, back);
     emit_compare_site(e, RAX, site);

@@ -18,7 +18,7 @@ struct child_slot {
     uint64_t unused; /* slots are half a cache line */
 };
 
-#define CHILD_SLOTS 8192
+#define CHILD_SLOTS 131072
 #define TRANSITION  0x80000000u
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,

@@ -28,6 +28,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <linux/time.h>
+#include <sys/mman.h>
 
 static struct native_thread *all; /* newest first; guarded by the cache's lock */
 static uint32_t live_count;
@@ -42,6 +43,12 @@ void thread_set_gs(struct native_thread *thread)
     sys(arch_prctl, ARCH_SET_GS, thread);
 }
 
+/* Pages that were never used cost nothing. */
+static void forget_children(struct child_slot *children)
+{
+    sys(madvise, children, CHILD_SLOTS * sizeof *children, MADV_DONTNEED);
+}
+
 static struct native_thread *record_new(void)
 {
     for (struct native_thread *old = all; old; old = old->next)
@@ -53,7 +60,7 @@ static struct native_thread *record_new(void)
                 .children = old->children,
                 .lines = old->lines,
             };
-            memset(fresh.children, 0, CHILD_SLOTS * sizeof *fresh.children);
+            forget_children(fresh.children);
             *old = fresh;
             return old;
         }
@@ -152,7 +159,7 @@ void threads_change_plane(struct native_thread *thread)
         if (other == thread || other->is_free || other->ended)
             continue;
         other->plane_changed = true;
-        memset(other->children, 0, CHILD_SLOTS * sizeof *other->children);
+        forget_children(other->children);
     }
     for (uint32_t i = 0; live_count > 1 && i < core.tree.count; i++)
         memset(tree_context(&core.tree, i)->slots, 0, sizeof(struct context_slot[CONTEXT_SLOTS]));
@@ -163,7 +170,7 @@ void threads_forget_children(void)
 {
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
-            memset(thread->children, 0, CHILD_SLOTS * sizeof *thread->children);
+            forget_children(thread->children);
 }
 
 void threads_forget_others(struct native_thread *thread)
@@ -299,7 +306,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         cache_restart();
         fast_init();
         fast_forget_landings(0, UINT64_MAX);
-        memset(maker->children, 0, CHILD_SLOTS * sizeof *maker->children);
+        forget_children(maker->children);
         lines_flush(maker);
         lines_flush_contexts();
         record_forked(maker);
