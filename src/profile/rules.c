@@ -1,6 +1,5 @@
 #include "profile/rules.h"
 
-#include "common/memory.h"
 #include "profile/profile.h"
 
 #include <fnmatch.h>
@@ -34,16 +33,26 @@ static size_t parameters_at(const char *name)
     return 0;
 }
 
+/* The part of a name that people say: a C++ function without its parameters, a Python function,
+ * shown as py::QUALNAME:FILE, without both. To be freed; NULL: the name is all there is. */
+static char *bare_name(const char *name)
+{
+    static const char python[] = "py::";
+    size_t start = 0, end = parameters_at(name);
+
+    if (!strncmp(name, python, sizeof python - 1)) {
+        start = sizeof python - 1;
+        end = start + strcspn(name + start, ":");
+    }
+    return end > start ? strndup(name + start, end - start) : NULL;
+}
+
 bool rule_matches_function(const char *pattern, const char *name, const char *symbol)
 {
     if (fnmatch(pattern, name, 0) == 0 || (*symbol && fnmatch(pattern, symbol, 0) == 0))
         return true;
-    size_t length = parameters_at(name);
-    if (length == 0)
-        return false;
-    char *bare = memory_duplicate_string(name);
-    bare[length] = 0;
-    bool matches = fnmatch(pattern, bare, 0) == 0;
+    char *bare = bare_name(name);
+    bool matches = bare && fnmatch(pattern, bare, 0) == 0;
     free(bare);
     return matches;
 }

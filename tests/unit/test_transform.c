@@ -74,6 +74,9 @@ static void patterns_match_as_documented(void **state)
     assert_true(rule_matches_function("a::f*", "a::f(int)", ""));
     assert_true(rule_matches_function("_ZN1a1fEi", "a::f(int)", "_ZN1a1fEi"));
     assert_false(rule_matches_function("a::g", "a::f(int)", "_ZN1a1fEi"));
+    assert_true(rule_matches_function("Class.f", "py::Class.f:/usr/lib/app.py", ""));
+    assert_true(rule_matches_function("py::*:*/app.py", "py::Class.f:/usr/lib/app.py", ""));
+    assert_false(rule_matches_function("f", "py::Class.f:/usr/lib/app.py", ""));
     assert_false(rule_matches_function("", "(signal 11)", ""));
 }
 
