@@ -5,6 +5,9 @@
 
 #include "core/platform.h"
 
+#include "pub_tool_libcbase.h"
+#include "pub_tool_vki.h"
+
 #define BUCKETS 65536
 
 static struct block_info *buckets[BUCKETS];
@@ -38,6 +41,14 @@ static struct block_info **bucket_of(Addr address)
     return &buckets[(address * TREE_MIX) >> 48];
 }
 
+/* The blocks that begin in one page; pages with the same hash share a list. */
+static struct block_info *pages[BUCKETS];
+
+static struct block_info **page_of(Addr address)
+{
+    return &pages[((address / VKI_PAGE_SIZE) * TREE_MIX) >> 48];
+}
+
 struct block_info *block_info_at(Addr address)
 {
     struct block_info **bucket = bucket_of(address);
@@ -49,6 +60,8 @@ struct block_info *block_info_at(Addr address)
     info->address = address;
     info->next = *bucket;
     *bucket = info;
+    info->next_in_page = *page_of(address);
+    *page_of(address) = info;
     number_block(info);
     return info;
 }
@@ -78,14 +91,18 @@ void platform_code_renamed(uint64_t start, uint64_t end)
     add_stale(start, end);
 }
 
+static Bool is_translated(Addr start, Addr end)
+{
+    for (Addr page = VG_PGROUNDDN(start); page < end; page += VKI_PAGE_SIZE)
+        for (struct block_info *info = *page_of(page); info; info = info->next_in_page)
+            if (info->address >= start && info->address < end && info->instructions)
+                return True;
+    return False;
+}
+
 void platform_function_found(uint64_t start, uint64_t end)
 {
-    Bool translated = False;
-
-    for (uint32_t i = 0; i < BUCKETS; i++)
-        for (struct block_info *info = buckets[i]; info; info = info->next)
-            translated |= info->address >= start && info->address < end && info->instructions;
-    if (!translated)
+    if (!is_translated(start, end))
         return;
     tree_cache_clear(&core.tree);
     add_stale(start, end);

@@ -17,6 +17,7 @@ struct block_info {
     struct code_function *function; /* NULL: a PLT or anonymous code */
     struct code_module *module;
     struct block_info *next;        /* in its hash bucket */
+    struct block_info *next_in_page;
     uint32_t number;                /* what hot.block says while it executes */
     uint32_t site;                  /* of the call at its end, if there is one to a known target */
     uint64_t target;
