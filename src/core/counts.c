@@ -23,22 +23,28 @@ void counts_init(struct counts *counts)
 
 static struct count *find_row(const struct counts *counts, uint64_t key)
 {
-    uint64_t hash = key * TREE_MIX;
-    size_t at = (hash ^ hash >> 32) & (counts->row_capacity - 1);
+    /* Neighbouring blocks of a context, which come together, are neighbours here too. */
+    uint64_t hash = (key >> 3) * TREE_MIX;
+    size_t at = ((hash ^ hash >> 32) << 3 | (key & 7)) & (counts->row_capacity - 1);
 
     while (counts->rows[at].key != key && counts->rows[at].key != EMPTY)
         at = (at + 1) & (counts->row_capacity - 1);
     return &counts->rows[at];
 }
 
-static void add_to_rows(struct counts *counts, const struct count *from)
+uint64_t counts_get(const struct counts *counts, uint64_t key)
 {
-    struct count *row = find_row(counts, from->key);
+    return find_row(counts, key)->count;
+}
 
-    row->count += from->count;
+void counts_add(struct counts *counts, uint64_t key, uint64_t count)
+{
+    struct count *row = find_row(counts, key);
+
+    row->count += count;
     if (row->key != EMPTY)
         return;
-    row->key = from->key;
+    row->key = key;
     if (4 * ++counts->row_count <= 3 * counts->row_capacity)
         return;
     struct count *old = counts->rows;
@@ -56,7 +62,7 @@ struct count *counts_miss(struct counts *counts, uint64_t key)
     struct count *entry = &counts->cache[(key * TREE_MIX) >> (64 - COUNTS_CACHE_BITS)];
 
     if (entry->key != EMPTY && entry->count)
-        add_to_rows(counts, entry);
+        counts_add(counts, entry->key, entry->count);
     entry->key = key;
     entry->count = 0;
     return entry;
@@ -67,7 +73,7 @@ void counts_flush(struct counts *counts)
     for (size_t i = 0; i < (size_t)1 << COUNTS_CACHE_BITS; i++) {
         struct count *entry = &counts->cache[i];
         if (entry->key != EMPTY && entry->count)
-            add_to_rows(counts, entry);
+            counts_add(counts, entry->key, entry->count);
         entry->key = EMPTY;
         entry->count = 0;
     }

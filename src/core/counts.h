@@ -13,8 +13,7 @@
 #ifndef TRUEFLAME_CORE_COUNTS_H
 #define TRUEFLAME_CORE_COUNTS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "core/tree.h"
 
 struct count {
     uint64_t key;
@@ -34,8 +33,23 @@ void counts_init(struct counts *counts);
 /* Makes room in the cache for `key`, with a count of 0 to go on from. Returns its entry. */
 struct count *counts_miss(struct counts *counts, uint64_t key);
 
+/* Past the cache. */
+void counts_add(struct counts *counts, uint64_t key, uint64_t count);
+uint64_t counts_get(const struct counts *counts, uint64_t key);
+
 /* Adds what the cache holds to the rows; the cache is empty afterwards. */
 void counts_flush(struct counts *counts);
+
+/* What the key of a row was made of. */
+static inline uint32_t counts_row_context(const struct count *row)
+{
+    return (uint32_t)(row->key >> 32);
+}
+
+static inline uint32_t counts_row_block(const struct count *row)
+{
+    return (uint32_t)(row->key - tree_key(counts_row_context(row)));
+}
 
 /* The row at slot `at` of the table, or NULL; for `at` from 0 to row_capacity. */
 static inline const struct count *counts_row(const struct counts *counts, size_t at)

@@ -182,12 +182,13 @@ static void choose_blocks(struct core *core, struct rows *rows)
         const struct count *row = counts_row(&core->counts, i);
         if (!row)
             continue;
-        uint32_t block = (uint32_t)row->key;
+        uint32_t block = counts_row_block(row);
         uint64_t instructions = row->count * core->blocks[block].instructions;
-        rows->self[row->key >> 32] += instructions;
-        if (rows->off[row->key >> 32])
+        rows->self[counts_row_context(row)] += instructions;
+        if (rows->off[counts_row_context(row)])
             rows->unrecorded += instructions;
-        if (rows->context[row->key >> 32] != CODE_NO_ID && rows->block[block] == CODE_NO_ID) {
+        if (rows->context[counts_row_context(row)] != CODE_NO_ID &&
+            rows->block[block] == CODE_NO_ID) {
             need_module(rows, final_module(&core->blocks[block]));
             rows->block[block] = 0; /* numbered below, in order */
         }
@@ -363,15 +364,15 @@ static void put_counts(struct writer *writer, const struct core *core, const str
     }
     for (size_t i = 0; i < core->counts.row_capacity; i++) {
         const struct count *row = counts_row(&core->counts, i);
-        count += row && rows->context[row->key >> 32] != CODE_NO_ID;
+        count += row && rows->context[counts_row_context(row)] != CODE_NO_ID;
     }
     put(writer, count);
     for (size_t i = 0; i < core->counts.row_capacity; i++) {
         const struct count *row = counts_row(&core->counts, i);
-        if (!row || rows->context[row->key >> 32] == CODE_NO_ID)
+        if (!row || rows->context[counts_row_context(row)] == CODE_NO_ID)
             continue;
-        put(writer, rows->context[row->key >> 32]);
-        put(writer, rows->block[(uint32_t)row->key]);
+        put(writer, rows->context[counts_row_context(row)]);
+        put(writer, rows->block[counts_row_block(row)]);
         put(writer, row->count);
     }
 }

@@ -23,12 +23,13 @@ static struct context *context_new(struct tree *tree)
             platform_allocate(TREE_CHUNK * sizeof(struct context));
     tree->count++;
     struct context *context = tree_context(tree, number);
-    context->key = (uint64_t)number << 32;
+    context->key = tree_key(number);
     return context;
 }
 
 void tree_cache_clear(struct tree *tree)
 {
+    tree->cache_clears++;
     /* An empty entry never hits, and its child can be looked at all the same. */
     for (size_t i = 0; i < (size_t)1 << TREE_CACHE_BITS; i++)
         tree->cache[i] = (struct tree_cache_entry){.key = UINT64_MAX, .child = tree->nobody};
@@ -61,7 +62,7 @@ struct context *tree_new_root(struct tree *tree, struct code_function *function)
 static uint64_t hash_context(const struct context *parent, uint32_t site,
                              const struct code_function *function)
 {
-    uint64_t hash = (parent->key | site) * TREE_MIX;
+    uint64_t hash = (parent->key + site) * TREE_MIX;
 
     return (hash ^ (hash >> 29) ^ (uintptr_t)function >> 4) * TREE_MIX >> 16;
 }
@@ -172,7 +173,7 @@ static void note_site(struct tree *tree, const struct context *context, uint32_t
                 tree->site_pairs[pair_slot(tree, old[i])] = old[i];
         platform_release(old, old_capacity * sizeof *old);
     }
-    uint64_t pair = context->key | site;
+    uint64_t pair = (uint64_t)context_number(context) << 32 | site;
     size_t at = pair_slot(tree, pair);
     if (!tree->site_pairs[at]) {
         tree->site_pairs[at] = pair;

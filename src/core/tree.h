@@ -15,7 +15,7 @@
  * Children are found in one hash table for the whole tree. In front of it stands a direct-mapped
  * cache, made so that an engine can look into it with a handful of inline instructions:
  *
- *     key   = context.key + site              context.key is its number << 32
+ *     key   = context.key + site              context.key has its number in the upper half
  *     entry = cache[((key + target) * TREE_MIX) >> shift]
  *     hit   : entry.key == key && entry.child->entry == target
  *
@@ -47,7 +47,7 @@ struct context_slot {
 
 /* Two cache lines. The first four fields and the slots are what engines touch in inline code. */
 struct context {
-    uint64_t key;               /* number << 32 */
+    uint64_t key;               /* tree_key(its number) */
     struct code_function *code; /* whose blocks run in this context: `function`, except that a
                                  * Python frame's are the evaluator's */
     uint64_t self_instructions;
@@ -77,6 +77,7 @@ struct tree_cache_entry {
 
 struct tree {
     struct tree_cache_entry *cache; /* 1 << TREE_CACHE_BITS entries */
+    uint32_t cache_clears;          /* for engines with a cache of their own */
     struct context *nobody;         /* child of an empty entry */
     struct context **chunks;        /* contexts by number, TREE_CHUNK to a chunk */
     size_t chunk_capacity;
@@ -117,6 +118,13 @@ struct context *tree_in_place_of(struct tree *tree, const struct context *contex
 /* The child of `parent` that stands for the same call as `like`, which is in another plane. */
 struct context *tree_twin_of(struct tree *tree, struct context *parent,
                              const struct context *like);
+
+/* In the lower half is something that spreads contexts, with room above it for the number of a site
+ * or a block: a cache can be indexed with a part of the sum. */
+static inline uint64_t tree_key(uint32_t number)
+{
+    return (uint64_t)number << 32 | (number * 0x9e3779b1u >> 11 & ~63u);
+}
 
 static inline struct context *tree_context(const struct tree *tree, uint32_t number)
 {

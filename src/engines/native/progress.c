@@ -28,7 +28,7 @@ static uint64_t total(void)
     for (size_t at = 0; at < core.counts.row_capacity; at++) {
         const struct count *row = counts_row(&core.counts, at);
         if (row)
-            sum += row->count * core.blocks[(uint32_t)row->key].instructions;
+            sum += row->count * core.blocks[counts_row_block(row)].instructions;
     }
     return sum;
 }

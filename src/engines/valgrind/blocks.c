@@ -1,6 +1,7 @@
 /*
  * blocks.c: the blocks that were translated, by guest address.
  */
+#include "counters.h"
 #include "engine.h"
 
 #include "core/platform.h"
@@ -29,11 +30,6 @@ static void number_block(struct block_info *info)
     }
     info->number = numbered_count;
     numbered[numbered_count++] = info;
-}
-
-struct block_info *block_executing(void)
-{
-    return hot.block ? numbered[hot.block] : NULL;
 }
 
 static struct block_info **bucket_of(Addr address)
@@ -115,42 +111,92 @@ void blocks_discard_stale(void)
     stale_count = 0;
 }
 
-uint32_t block_instructions_before(const struct block_info *info, Addr address)
+/* ---- blocks that did not get to their end ---- */
+
+#define NOWHERE UINT32_MAX
+
+/* Which instruction of the block is at `address`? */
+static uint32_t instruction_at(const struct block_info *info, Addr address)
 {
     uint64_t at = info->address;
-    uint32_t count = 0;
+    uint32_t i = 0;
 
-    while (count < info->instructions && at < address)
-        at += info->lengths[count++];
-    return count;
+    while (i < info->instructions && at < address)
+        at += info->lengths[i++];
+    return i < info->instructions && at == address ? i : NOWHERE;
 }
 
-void block_take_back(struct thread *thread, uint32_t done)
-{
-    const struct block_info *info = block_executing();
-    uint32_t first = done, end = done + 1;
-    uint64_t address = info->address;
+/* A stretch of the block that was counted as a whole when its first instruction began. */
+struct counted {
+    uint32_t first, end;
+    Addr address;
+};
 
-    if (done >= info->instructions)
+static struct counted counted_with(const struct block_info *info, uint32_t instruction)
+{
+    struct counted counted = {
+        .first = instruction, .end = instruction + 1, .address = info->address};
+
+    while (info->marks[counted.first] == MARK_NONE)
+        counted.first--;
+    while (counted.end < info->instructions && info->marks[counted.end] == MARK_NONE)
+        counted.end++;
+    for (uint32_t i = 0; i < counted.first; i++)
+        counted.address += info->lengths[i];
+    return counted;
+}
+
+/* The counter of the first instructions of such a stretch, up to `end`. */
+static uint32_t counter_of(const struct block_info *info, const struct counted *counted,
+                           uint32_t end)
+{
+    return core_block(&core, counted->address, info->module, end - counted->first,
+                      info->lengths + counted->first);
+}
+
+static Bool may_have_stopped(const struct block_info *info, const struct code_module *module,
+                             Addr pc)
+{
+    uint32_t at = instruction_at(info, pc);
+
+    if (at == NOWHERE || info->says_number || info->module != module)
+        return False;
+    if (!core.options.line_detail || info->marks[at] == MARK_REPEATS)
+        return True;
+    struct counted counted = counted_with(info, at);
+    return counters_get(hot->current, counter_of(info, &counted, counted.end)) != 0;
+}
+
+struct block_info *block_stopped_at(Addr pc)
+{
+    const struct code_module *module = code_map_find(&core.code, pc).module;
+
+    if (hot->block && instruction_at(numbered[hot->block], pc) != NOWHERE)
+        return numbered[hot->block];
+    /* A block is shorter than a page. */
+    for (UInt page = 0; page < 2; page++)
+        for (struct block_info *info = *page_of(pc - page * VKI_PAGE_SIZE); info;
+             info = info->next_in_page)
+            if (may_have_stopped(info, module, pc))
+                return info;
+    return NULL;
+}
+
+void block_take_back(const struct block_info *info, Addr pc)
+{
+    uint32_t done = instruction_at(info, pc);
+
+    if (done == NOWHERE)
         return;
-    /* The segment that instruction `done` is in was counted as a whole when it began. */
-    while (info->marks[first] == MARK_NONE)
-        first--;
-    while (end < info->instructions && info->marks[end] == MARK_NONE)
-        end++;
-    if (info->marks[first] == MARK_REPEATS)
+    struct counted counted = counted_with(info, done);
+    if (info->marks[counted.first] == MARK_REPEATS)
         return;
-    thread->hot->instructions -= end - done;
+    hot->instructions -= counted.end - done;
     if (!core.options.line_detail) {
-        thread->hot->current->self_instructions -= end - done;
+        hot->current->self_instructions -= counted.end - done;
         return;
     }
-    for (uint32_t i = 0; i < first; i++)
-        address += info->lengths[i];
-    uint32_t whole = core_block(&core, address, info->module, end - first, info->lengths + first);
-    counts_miss(&core.counts, thread->hot->current->key + whole)->count--;
-    if (done == first)
-        return;
-    uint32_t part = core_block(&core, address, info->module, done - first, info->lengths + first);
-    counts_miss(&core.counts, thread->hot->current->key + part)->count++;
+    counters_add(hot->current, counter_of(info, &counted, counted.end), -1);
+    if (done > counted.first)
+        counters_add(hot->current, counter_of(info, &counted, done), 1);
 }

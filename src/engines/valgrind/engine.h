@@ -18,18 +18,15 @@ struct block_info {
     struct code_module *module;
     struct block_info *next;        /* in its hash bucket */
     struct block_info *next_in_page;
-    uint32_t number;                /* what hot.block says while it executes */
-    uint32_t site;                  /* of the call at its end, if there is one to a known target */
-    uint64_t target;
+    uint32_t number;                /* what hot.block says while it executes, if it says that */
+    Bool says_number;
+    uint8_t slots_given;            /* where a function begins: to call sites of its, children.h */
     uint32_t instructions;
     uint8_t *lengths;               /* of the instructions, in bytes */
     uint8_t *marks;                 /* enum instruction_mark, of each */
     uint32_t capacity;              /* of those two */
     Bool after_call;                /* a call of CPython's evaluator comes back here */
 };
-
-/* Stands for a jump to the block where a call has its site's number; no site has such a number. */
-#define JUMP_TO(info) (0x80000000u | (info)->number)
 
 enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
 
@@ -45,7 +42,7 @@ struct engine_options {
 
 extern struct engine_options options;
 extern struct core core;
-extern struct hot hot;          /* of the running thread */
+extern struct hot *hot;         /* of the running thread */
 extern struct thread *running;
 
 /* Does any block keep the running count? Budget, checkpoints and progress need it. */
@@ -58,27 +55,26 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
 
 /* blocks.c */
 struct block_info *block_info_at(Addr address);
-/* The block that is executing; NULL before the first. */
-struct block_info *block_executing(void);
-/* The block that was executing did not get beyond its first `done` instructions: takes back what
- * was counted for others. */
-void block_take_back(struct thread *thread, uint32_t done);
+/* The block that did not get beyond its instruction at `pc`: the one that hot.block says, or else
+ * any that contains it, since all of those end alike (plan.h). NULL if there is none. */
+struct block_info *block_stopped_at(Addr pc);
+/* Takes back what was counted for the instructions of the block from `pc` on, if anything was. */
+void block_take_back(const struct block_info *info, Addr pc);
 /* To be called where Valgrind allows translations to be discarded. */
 void blocks_discard_stale(void);
-/* How many instructions of the executing block come before `address`. */
-uint32_t block_instructions_before(const struct block_info *info, Addr address);
 
-/* slow.c: called from inline code */
-VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp);
-VG_REGPARM(0) void slow_call(void);
-VG_REGPARM(2) void slow_tail_call(struct block_info *info, UWord sp);
-VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site, UWord target);
-VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target);
+/* slow.c, counters.c, events.c, main.c: called from inline code */
+VG_REGPARM(1) void slow_jump(UWord target);
+VG_REGPARM(1) void slow_tail_call(UWord target);
+VG_REGPARM(1) void slow_call(UWord site);
+VG_REGPARM(2) void slow_call_indirect(UWord site, UWord target);
+VG_REGPARM(2) void slow_stub(UWord site, UWord target);
 VG_REGPARM(0) void slow_grow(void);
-VG_REGPARM(2) void slow_return(UWord target, UWord sp);
-VG_REGPARM(2) void slow_jump(UWord target, UWord sp);
+VG_REGPARM(0) void slow_return(void);
+VG_REGPARM(1) void slow_return_to(UWord target);
 VG_REGPARM(1) void slow_count(ULong key);
-VG_REGPARM(1) void slow_budget(UWord done);
+VG_REGPARM(1) void slow_hello(UWord registers);
+VG_REGPARM(1) void slow_budget(UWord pc);
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
 VG_REGPARM(1) void slow_python_frame(UWord frame);
 VG_REGPARM(0) void slow_python_line(void);
@@ -97,6 +93,8 @@ void events_register(void);
 
 /* Of Valgrind's core, though not in its public headers: ends the process at once. */
 extern void VG_(exit)(Int status) __attribute__((noreturn));
+/* A thread's state; the registers, with their shadows behind them, are in it. */
+extern void *VG_(get_ThreadState)(ThreadId tid);
 /* As the core itself does after system calls that unmap; the public function insists on a request
  * by the program. */
 extern void VG_(discard_translations)(Addr start, ULong size_bytes, const HChar *who);

@@ -1,6 +1,7 @@
 /*
  * events.c: what the core of Valgrind tells: mappings, threads, signals, forks, system calls.
  */
+#include "children.h"
 #include "engine.h"
 
 #include "core/platform.h"
@@ -13,6 +14,8 @@
 #include "pub_tool_threadstate.h"
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
+
+#include "libvex_guest_amd64.h"
 
 static struct thread **threads; /* by Valgrind's number, which is used again */
 static ULong next_checkpoint;
@@ -62,46 +65,65 @@ static void on_unmapping(Addr start, SizeT size_bytes)
     code_map_remove(&core.code, start, start + size_bytes);
 }
 
-/* ---- threads ---- */
+/* ---- the hot words ---- */
 
-static void leave_running(void)
+/* While the program runs they are in the shadow registers of its thread, where inline code has them;
+ * otherwise in thread->own. So they are whole whatever Valgrind does to those registers in between:
+ * it saves them when a handler begins, and restores what it saved. */
+static struct hot nobody; /* while no thread runs */
+struct hot *hot = &nobody;
+
+/* From a thread's state in Valgrind to its shadow registers; 0 until the first block has run. */
+static UWord shadow_offset;
+
+VG_REGPARM(1) void slow_hello(UWord registers)
 {
-    if (!running)
+    Addr state = (Addr)VG_(get_ThreadState)(VG_(get_running_tid)());
+
+    shadow_offset = registers + sizeof(VexGuestAMD64State) - state;
+    hot = running->hot = (struct hot *)(state + shadow_offset);
+}
+
+static void hot_lend(ThreadId tid)
+{
+    VG_(set_shadow_regs_area)(tid, 1, 0, sizeof *hot, (const UChar *)hot);
+    if (shadow_offset)
+        hot = running->hot = (struct hot *)((Addr)VG_(get_ThreadState)(tid) + shadow_offset);
+}
+
+static Bool hot_is_lent(void)
+{
+    return running && running->hot != &running->own;
+}
+
+static void hot_return(void)
+{
+    if (!hot_is_lent())
         return;
-    running->own = hot;
-    running->hot = &running->own;
-    running = NULL;
+    running->own = *hot;
+    hot = running->hot = &running->own;
 }
 
-/* Inline code finds `hot` in a shadow register; and the first block, in mid-function for all but
- * the first thread, expects to be in its function's context. */
-static void begin_thread(ThreadId tid)
-{
-    struct hot *address = &hot;
-
-    VG_(set_shadow_regs_area)(tid, 1, 0, sizeof address, (const UChar *)&address);
-    core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
-}
+/* ---- threads ---- */
 
 static void enter_thread(ThreadId tid)
 {
     if (!threads)
         threads = platform_allocate((VG_N_THREADS + 1) * sizeof *threads);
-    struct thread *thread = threads[tid];
-    ULong instructions = hot.instructions;
+    Bool is_new = !threads[tid];
 
-    if (!thread || thread != running) {
-        leave_running();
-        Bool is_new = !thread;
+    if (is_new || threads[tid] != running) {
+        ULong instructions = hot->instructions; /* of the process, not of the thread */
         if (is_new)
-            thread = threads[tid] = core_thread_new(&core, VG_(get_SP)(tid));
-        hot = thread->own;
-        hot.instructions = instructions; /* of the process, not of the thread */
-        thread->hot = &hot;
-        running = thread;
-        if (is_new)
-            begin_thread(tid);
+            threads[tid] = core_thread_new(&core, VG_(get_SP)(tid));
+        running = threads[tid];
+        hot = running->hot;
+        hot->instructions = instructions;
     }
+    /* The first block, in mid-function for all but the first thread, expects to be in its
+     * function's context. */
+    if (is_new)
+        core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
     core_resume(&core, running);
 }
 
@@ -116,10 +138,10 @@ static void on_start_client_code(ThreadId tid, ULong blocks)
         core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
     handler_begins = False;
     core_keep_room(&core, running);
-    if (options.checkpoint && hot.instructions >= next_checkpoint) {
+    if (options.checkpoint && hot->instructions >= next_checkpoint) {
         if (next_checkpoint)
             output_write(RAW_CHECKPOINT, 0);
-        next_checkpoint = hot.instructions + options.checkpoint;
+        next_checkpoint = hot->instructions + options.checkpoint;
     }
     if (options.progress) {
         UInt now_ms = VG_(read_millisecond_timer)();
@@ -128,6 +150,15 @@ static void on_start_client_code(ThreadId tid, ULong blocks)
             output_progress();
         }
     }
+    children_follow_core();
+    hot_lend(tid);
+}
+
+static void on_stop_client_code(ThreadId tid, ULong blocks)
+{
+    (void)tid;
+    (void)blocks;
+    hot_return();
 }
 
 static void on_thread_create(ThreadId tid, ThreadId child)
@@ -145,36 +176,49 @@ static void on_thread_exit(ThreadId tid)
         turns_expect_no_more();
     if (!thread)
         return;
-    if (thread == running)
-        leave_running();
+    if (thread == running) {
+        nobody.instructions = hot->instructions;
+        hot = &nobody;
+        running = NULL;
+    }
     core_thread_end(&core, thread);
     threads[tid] = NULL;
 }
 
 /* ---- signals ---- */
 
-static Bool is_fault_signal(Int number)
+/* A block can ask for a fault itself: it is left, and Valgrind makes the signal. */
+static Bool fault_was_asked_for;
+
+void __real_vgPlain_synth_fault(ThreadId tid);
+void __wrap_vgPlain_synth_fault(ThreadId tid);
+
+void __wrap_vgPlain_synth_fault(ThreadId tid)
 {
-    return number == VKI_SIGSEGV || number == VKI_SIGBUS || number == VKI_SIGFPE ||
-           number == VKI_SIGILL || number == VKI_SIGTRAP;
+    fault_was_asked_for = True;
+    __real_vgPlain_synth_fault(tid);
+    fault_was_asked_for = False;
 }
 
 /* A fault in the middle of a block: what comes after it has not run. */
 static void take_back_after_fault(ThreadId tid)
 {
-    const struct block_info *info = block_executing();
     Addr pc = VG_(get_IP)(tid);
+    const struct block_info *info = block_stopped_at(pc);
 
-    if (!info || pc < info->address)
-        return;
-    block_take_back(running, block_instructions_before(info, pc));
-    hot.block = 0;
+    if (info)
+        block_take_back(info, pc);
+    hot->block = 0;
 }
 
+/* Signals from elsewhere wait until the program's code is left; one inside it is a fault. */
 static void on_signal(ThreadId tid, Int number, Bool alternate)
 {
+    Bool faulted = hot_is_lent() || fault_was_asked_for;
+
+    hot_return();
     enter_thread(tid);
-    if (is_fault_signal(number))
+    if (faulted)
         take_back_after_fault(tid);
     core_signal_in(&core, running, number, VG_(get_SP)(tid), alternate);
     handler_begins = True;
@@ -243,6 +287,7 @@ void events_register(void)
     VG_(track_change_mem_mprotect)(on_protection);
     VG_(track_die_mem_munmap)(on_unmapping);
     VG_(track_start_client_code)(on_start_client_code);
+    VG_(track_stop_client_code)(on_stop_client_code);
     VG_(track_pre_thread_ll_create)(on_thread_create);
     VG_(track_pre_thread_ll_exit)(on_thread_exit);
     VG_(track_pre_deliver_signal)(on_signal);

@@ -13,8 +13,7 @@
  * What it gets wrong, or cannot do: Valgrind runs one thread at a time; presents a CPU of its own
  * (AVX2 at most); does not run set-uid programs or 32-bit ones here. A handler of a fault finds the
  * program counter and the stack pointer exact, but other registers may be older by a few
- * instructions. An asynchronous SIGSEGV or the like, sent by another process in the one moment that
- * a block has jumped to itself, is taken for a fault.
+ * instructions.
  */
 #include "engine.h"
 
@@ -27,7 +26,6 @@
 
 struct engine_options options;
 struct core core;
-struct hot hot;
 struct thread *running;
 
 /* ---- the command line, given by `record` ---- */
@@ -122,9 +120,12 @@ static Bool on_request(ThreadId tid, UWord *arguments, UWord *result)
 
 /* ---- beginning and end ---- */
 
-VG_REGPARM(1) void slow_budget(UWord done)
+VG_REGPARM(1) void slow_budget(UWord pc)
 {
-    block_take_back(running, done);
+    const struct block_info *info = block_stopped_at(pc);
+
+    if (info)
+        block_take_back(info, pc);
     output_write(RAW_BUDGET, 0);
     VG_(exit)(0);
 }

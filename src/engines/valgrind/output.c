@@ -5,6 +5,7 @@
  * name is written again by the next checkpoint and at the end. What could not be written whole
  * keeps the other name, which tells `record` of a full disk.
  */
+#include "counters.h"
 #include "engine.h"
 
 #include "core/platform.h"
@@ -108,6 +109,7 @@ void output_write(ULong ending, ULong exit_status)
     sink.file = sr_Res(opened);
     process.ending = ending;
     process.exit_status = exit_status;
+    counters_flush();
     raw_write(&core, &process, &sink.sink);
     VG_(close)(sink.file);
     if (!sink.failed)
@@ -117,7 +119,7 @@ void output_write(ULong ending, ULong exit_status)
 void output_progress(void)
 {
     HChar path[4096];
-    ULong status[2] = {hot.instructions, core.tree.count};
+    ULong status[2] = {hot->instructions, core.tree.count};
 
     VG_(snprintf)(path, sizeof path, "%s/status.%llu", options.run_folder,
                   (ULong)process.pid);

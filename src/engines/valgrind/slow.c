@@ -3,8 +3,10 @@
  *
  * Inline code does its stores after these return, whether they were called or not. So each leaves
  * things such that those stores are right: slow_return pushes an entry for the inline pop to take,
- * slow_call puts the child where the inline code will look for it.
+ * slow_call puts the child where the inline code will look for it. The program's stack pointer is
+ * up to date when they are called.
  */
+#include "children.h"
 #include "engine.h"
 
 #include "pub_tool_libcprint.h"
@@ -16,109 +18,127 @@ static Bool is_python(const struct context *context)
     return (context->function->flags & CODE_FUNCTION_PYTHON) != 0;
 }
 
-/* The change of context that a jump from the current one to this block makes is remembered in the
- * tree's cache. */
-VG_REGPARM(2) void slow_mismatch(struct block_info *info, UWord sp)
+static UWord stack_pointer(void)
 {
-    struct context *current = hot.current;
-    uint64_t key = current->key + JUMP_TO(info);
-    struct tree_cache_entry *entry = tree_cache_slot(&core.tree, key);
+    return VG_(get_SP)(VG_(get_running_tid)());
+}
 
-    if (entry->key == key && !hot.pending_site &&
-        hot.top[-1].stack_pointer - 8 - sp <= hot.reach) {
-        hot.current = entry->child;
-        entry->child->calls += entry->child != current;
-        return;
+static Bool frame_is_left(UWord sp)
+{
+    return hot->top[-1].stack_pointer - 8 - sp > hot->reach;
+}
+
+/* The entry that inline code will look into, for a child that it must not find again: what it does
+ * next, to make that context current and count a call of it, has no effect. */
+static void use_once(struct child *entry)
+{
+    entry->key = 0;
+    entry->context = hot->current;
+    hot->current->calls--;
+}
+
+/* ---- jumps ---- */
+
+/* What a jump from the current context to `target` changes. If that is the context alone, which can
+ * be repeated, it is remembered in `children`, and the result is true. */
+static Bool jump_to(Addr target, UWord sp)
+{
+    struct context *current = hot->current;
+    struct child *entry = child_entry(current->key, target);
+
+    if (entry->key == current->key && entry->target == target && !hot->pending_site &&
+        !frame_is_left(sp)) {
+        hot->current = entry->context;
+        hot->current->calls++;
+        return True;
     }
-    struct stack_entry *top = hot.top;
+    struct stack_entry *top = hot->top;
     struct stack *stack = running->stack;
-    Bool pending = hot.pending_site != 0;
-    core_mismatch(&core, running, info->address, sp);
+    Bool pending = hot->pending_site != 0;
+    if (frame_is_left(sp))
+        core_jump(&core, running, target, sp);
+    core_mismatch(&core, running, target, sp);
     core_keep_room(&core, running);
-    /* Only a change of context alone can be repeated: no entry, no stack changed. Going back to a
-     * Python frame is no call of it, nor is going on under another name. */
-    if (!pending && hot.top == top && running->stack == stack && !is_python(hot.current) &&
-        !context_renamed(current, hot.current))
-        *entry = (struct tree_cache_entry){.key = key, .child = hot.current};
+    children_follow_core();
+    /* No entry, no stack changed. Going back to a Python frame is no call of it, nor is going on
+     * under another name. */
+    if (pending || hot->top != top || running->stack != stack || hot->current == current ||
+        is_python(hot->current) || context_renamed(current, hot->current))
+        return False;
+    *entry = (struct child){.key = current->key, .target = target, .context = hot->current};
+    return True;
 }
 
-/* A direct jump to the start of another block that is not of this function. The inline code will
- * make the slot's child current, and count a call for it. */
-VG_REGPARM(2) void slow_tail_call(struct block_info *info, UWord sp)
+VG_REGPARM(1) void slow_jump(UWord target)
 {
-    struct context *current = hot.current;
-    struct stack_entry *top = hot.top;
-    struct stack *stack = running->stack;
-    uint32_t token = JUMP_TO(info);
-
-    if (hot.pending_site)
-        token = 0;
-    slow_mismatch(info, sp);
-    hot.current->calls--;
-    if (hot.top != top || running->stack != stack || hot.current == current ||
-        is_python(hot.current))
-        token = 0;
-    current->slots[info->number % CONTEXT_SLOTS] =
-        (struct context_slot){.site = token, .child = hot.current};
+    jump_to(target, stack_pointer());
 }
 
-/* The inline code will go on with entry->child, and count a call for it. Where there is no child
- * to enter yet, the current context stands in for it. */
-static void stay(struct tree_cache_entry *entry)
+/* The inline code goes on with the entry for the context that was current. */
+VG_REGPARM(1) void slow_tail_call(UWord target)
 {
-    entry->key = UINT64_MAX;
-    entry->child = hot.current;
-    hot.current->calls--;
+    struct child *entry = child_entry(hot->current->key, target);
+
+    if (jump_to(target, stack_pointer()))
+        hot->current->calls--;
+    else
+        use_once(entry);
 }
+
+/* ---- calls ---- */
 
 static void make_room(void)
 {
     core_keep_room(&core, running);
-    if (hot.top == hot.limit)
+    if (hot->top == hot->limit)
         core_grow_stack(&core, running);
 }
 
-/* Sites that share a slot find their children in the tree's cache before the tree is searched. */
-VG_REGPARM(0) void slow_call(void)
+/* Sites that share a slot, or whose place was taken, find their children in the tree's cache before
+ * the tree is searched. */
+VG_REGPARM(1) void slow_call(UWord site)
 {
-    const struct block_info *info = block_executing();
-    uint32_t site = info->site;
-    uint64_t target = info->target;
-    uint64_t key = hot.current->key + site;
-    struct tree_cache_entry *entry = tree_cache_slot(&core.tree, key + target);
+    const struct call_site *known = call_site(site);
+    uint64_t key = child_key(hot->current, site);
+    struct child *entry = child_entry(key, 0);
 
-    if (entry->key != key || entry->child->entry != target)
-        *entry = (struct tree_cache_entry){
-            .key = key, .child = core_callee(&core, running, site, target)};
+    if (entry->key != key) {
+        struct context *child = core_callee(&core, running, site, known->target);
+        children_follow_core();
+        *entry = (struct child){.key = key, .target = known->target, .context = child};
+    }
     make_room();
-    hot.current->slots[site % CONTEXT_SLOTS] =
-        (struct context_slot){.site = site, .child = entry->child};
+    if (known->slot != NO_SLOT)
+        hot->current->slots[known->slot] =
+            (struct context_slot){.site = site, .child = entry->context};
 }
 
-VG_REGPARM(3) void slow_call_indirect(struct tree_cache_entry *entry, UWord site, UWord target)
+VG_REGPARM(2) void slow_call_indirect(UWord site, UWord target)
 {
+    uint64_t key = child_key(hot->current, site);
+    struct child *entry = child_entry(key, target);
+
     make_room();
-    if (entry->key == hot.current->key + site && entry->child->entry == target)
+    if (entry->key == key && entry->target == target)
         return;
     struct context *child = core_callee(&core, running, site, target);
-
+    children_follow_core();
     core_keep_room(&core, running);
+    /* Where there is no child to enter yet, the current context stands in for it. */
     if (child)
-        *entry = (struct tree_cache_entry){.key = hot.current->key + site, .child = child};
+        *entry = (struct child){.key = key, .target = target, .context = child};
     else
-        stay(entry);
+        use_once(entry);
 }
 
 /* A PLT stub is about to jump to `target`; `site` is the call that went into the stub, 0 if it
  * was a jump. While the target is the lazy resolver's own stub, the call is still pending. */
-VG_REGPARM(3) void slow_stub(struct tree_cache_entry *entry, UWord site, UWord target)
+VG_REGPARM(2) void slow_stub(UWord site, UWord target)
 {
-    if (site) {
-        slow_call_indirect(entry, site, target);
-        return;
-    }
-    slow_mismatch(block_info_at(target), VG_(get_SP)(VG_(get_running_tid)()));
-    stay(entry);
+    if (site)
+        slow_call_indirect(site, target);
+    else
+        slow_tail_call(target);
 }
 
 VG_REGPARM(0) void slow_grow(void)
@@ -126,20 +146,26 @@ VG_REGPARM(0) void slow_grow(void)
     core_grow_stack(&core, running);
 }
 
-VG_REGPARM(2) void slow_return(UWord target, UWord sp)
+/* ---- returns ---- */
+
+/* Leaves an entry for the inline code to pop. */
+VG_REGPARM(1) void slow_return_to(UWord target)
 {
+    UWord sp = stack_pointer();
+
     core_return(&core, running, target, sp);
     core_mismatch(&core, running, target, sp);
+    children_follow_core();
     core_keep_room(&core, running);
     core_push(&core, running, 0, 0);
 }
 
-VG_REGPARM(2) void slow_jump(UWord target, UWord sp)
+VG_REGPARM(0) void slow_return(void)
 {
-    if (hot.top[-1].stack_pointer - 8 - sp > hot.reach)
-        core_jump(&core, running, target, sp);
-    slow_mismatch(block_info_at(target), sp);
+    slow_return_to(*(const UWord *)(stack_pointer() - 8));
 }
+
+/* ---- Python ---- */
 
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
 {
@@ -172,9 +198,4 @@ VG_REGPARM(0) void slow_python_line(void)
 VG_REGPARM(0) void slow_python_leave(void)
 {
     python_leave(&core, running);
-}
-
-VG_REGPARM(1) void slow_count(ULong key)
-{
-    counts_miss(&core.counts, key);
 }

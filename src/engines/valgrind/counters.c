@@ -1,0 +1,97 @@
+#include "counters.h"
+#include "ir.h"
+
+#include <stddef.h>
+
+#define GROUP_BLOCKS 7
+#define GROUPS       (1u << 15)
+
+struct group {
+    uint64_t key; /* 0: none */
+    uint64_t counts[GROUP_BLOCKS];
+};
+
+#define GROUP_BYTES sizeof(struct group)
+_Static_assert(sizeof(struct group) == 64, "a cache line");
+
+/* Static, because its address then fits into the operand of an instruction. */
+static struct group groups[GROUPS] __attribute__((aligned(64)));
+
+static uint64_t group_key(const struct context *context, uint32_t block)
+{
+    return context->key + block / GROUP_BLOCKS * GROUP_BYTES;
+}
+
+static struct group *group_at(uint64_t key)
+{
+    return &groups[key / GROUP_BYTES % GROUPS];
+}
+
+static void empty(struct group *group)
+{
+    uint64_t context = tree_key(group->key >> 32);
+    uint64_t first = (group->key - context) / GROUP_BYTES * GROUP_BLOCKS;
+
+    for (UInt i = 0; group->key && i < GROUP_BLOCKS; i++) {
+        if (group->counts[i])
+            counts_add(&core.counts, context + first + i, group->counts[i]);
+        group->counts[i] = 0;
+    }
+}
+
+VG_REGPARM(1) void slow_count(ULong key)
+{
+    struct group *group = group_at(key);
+
+    empty(group);
+    group->key = key;
+}
+
+void counters_flush(void)
+{
+    for (UInt i = 0; i < GROUPS; i++) {
+        empty(&groups[i]);
+        groups[i].key = 0;
+    }
+}
+
+void counters_add(const struct context *context, uint32_t block, int64_t times)
+{
+    uint64_t key = group_key(context, block);
+
+    if (group_at(key)->key != key)
+        slow_count(key);
+    group_at(key)->counts[block % GROUP_BLOCKS] += (uint64_t)times;
+}
+
+uint64_t counters_get(const struct context *context, uint32_t block)
+{
+    uint64_t key = group_key(context, block);
+    const struct group *group = group_at(key);
+    uint64_t here = group->key == key ? group->counts[block % GROUP_BLOCKS] : 0;
+
+    return here + counts_get(&core.counts, context->key + block);
+}
+
+void counters_emit(const struct block_info *info, const struct segment *segment, IRExpr *current,
+                   IRExpr *times)
+{
+    IRExpr *instructions = times->tag == Iex_Const
+                               ? ir_word(segment->instructions)
+                               : ir_op(Iop_Mul64, times, ir_word(segment->instructions));
+
+    if (engine_counts_instructions())
+        ir_set_hot(HOT(instructions), ir_op(Iop_Add64, ir_hot(HOT(instructions)), instructions));
+    if (!core.options.line_detail) {
+        ir_add_to(current, offsetof(struct context, self_instructions), instructions);
+        return;
+    }
+    UInt block = core_block(&core, segment->address, info->module, segment->instructions,
+                            info->lengths + segment->first_length);
+    IRExpr *key = ir_op(Iop_Add64, ir_load(current, offsetof(struct context, key)),
+                        ir_word(block / GROUP_BLOCKS * GROUP_BYTES));
+    IRExpr *group = ir_op(Iop_And64, key, ir_word((GROUPS - 1) * GROUP_BYTES));
+    IRExpr *other = ir_op(Iop_CmpNE64, key, ir_load(group, (Addr)groups));
+    IR_CALL_IF(other, slow_count, mkIRExprVec_1(key));
+    ir_add_to(group, (Addr)&groups->counts[block % GROUP_BLOCKS], times);
+}

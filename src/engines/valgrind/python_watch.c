@@ -1,0 +1,143 @@
+#include "python_watch.h"
+#include "ir.h"
+
+#include "libvex_guest_amd64.h"
+
+#include <stddef.h>
+
+struct python_module *python_watched(const struct code_place *place)
+{
+    struct python_module *python = place->module->python;
+
+    if (!options.python || !python || !place->function ||
+        (place->function->start != python->evaluator &&
+         !python_evaluates(python, place->function)))
+        return NULL;
+    if (python_prepare(python))
+        return python;
+    unknown_python(python);
+    return NULL;
+}
+
+/* ---- which stores concern Python ---- */
+
+/* The value of a temporary as a register of the program (its offset, -1: none) and a constant. */
+static Int base_register(const IRSB *block, const IRExpr *expression, Long *constant)
+{
+    *constant = 0;
+    for (Int i = block->stmts_used; i-- > 0 && expression->tag == Iex_RdTmp;) {
+        const IRStmt *statement = block->stmts[i];
+        if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.tmp != expression->Iex.RdTmp.tmp)
+            continue;
+        const IRExpr *value = statement->Ist.WrTmp.data;
+        if (value->tag == Iex_Get)
+            return value->Iex.Get.offset;
+        if (value->tag == Iex_Binop && value->Iex.Binop.arg2->tag == Iex_Const &&
+            (value->Iex.Binop.op == Iop_Add64 || value->Iex.Binop.op == Iop_Sub64)) {
+            Long term = (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
+            *constant += value->Iex.Binop.op == Iop_Add64 ? term : -term;
+            expression = value->Iex.Binop.arg1;
+        } else if (value->tag == Iex_RdTmp) {
+            expression = value;
+        } else {
+            break;
+        }
+    }
+    return -1;
+}
+
+/* How the address of a store ends: the constant that is added last. */
+static Long displacement(const IRSB *block, const IRExpr *address)
+{
+    for (Int i = 0; i < block->stmts_used && address->tag == Iex_RdTmp; i++) {
+        const IRStmt *statement = block->stmts[i];
+        if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.tmp != address->Iex.RdTmp.tmp)
+            continue;
+        const IRExpr *value = statement->Ist.WrTmp.data;
+        if (value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Add64 &&
+            value->Iex.Binop.arg2->tag == Iex_Const)
+            return (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
+        break;
+    }
+    return 0;
+}
+
+static Int store_bytes(const IRSB *block, const IRStmt *statement)
+{
+    return statement->tag == Ist_Store
+               ? sizeofIRType(typeOfIRExpr(block->tyenv, statement->Ist.Store.data))
+               : 0;
+}
+
+/* The word is either in a C frame of the evaluator, which it reaches by the stack pointer or a frame
+ * pointer, or in the thread state. */
+Bool python_may_set_frame(const struct python_module *python, const IRSB *block,
+                          const IRStmt *statement)
+{
+    Int size_bytes = store_bytes(block, statement);
+    Long constant;
+
+    if (size_bytes < 8)
+        return False;
+    const IRExpr *address = statement->Ist.Store.addr;
+    if (!python->layout.has_c_frame) {
+        Long before = python->layout.state_frame - displacement(block, address);
+        return before >= 0 && before < size_bytes;
+    }
+    Int base = base_register(block, address, &constant);
+    return base == offsetof(VexGuestAMD64State, guest_RSP) ||
+           (base == offsetof(VexGuestAMD64State, guest_RBP) && constant < 0);
+}
+
+Bool python_may_set_line(const struct python_module *python, const IRSB *block,
+                         const IRStmt *statement)
+{
+    return store_bytes(block, statement) == python->layout.ip_bytes &&
+           displacement(block, statement->Ist.Store.addr) == python->layout.frame_ip;
+}
+
+/* ---- inline code ---- */
+
+/* Is there anything but the current frame's in the word, which is known to be there? */
+void python_emit_frame_check(struct translation *translation, const struct python_module *python)
+{
+    const struct python_layout *layout = &python->layout;
+    IRExpr *frame;
+
+    if (python_word_is_known(python)) {
+        frame = ir_load(ir_hot(HOT(python_word)), 0);
+    } else {
+        frame = ir_load(ir_hot(HOT(python_state)), layout->state_frame);
+        frame = ir_load(frame, layout->c_frame_frame);
+    }
+    IR_CALL_IF(ir_op(Iop_CmpNE64, frame, ir_hot(HOT(python_frame))), slow_python_frame,
+               mkIRExprVec_1(frame));
+    translation->current = NULL;
+}
+
+void python_emit_line_check(struct translation *translation, const struct python_module *python)
+{
+    IRExpr *place = ir_hot(HOT(python_ip));
+    IRExpr *pointer = python->layout.ip_bytes == 8
+                          ? ir_load(place, 0)
+                          : ir_one_op(Iop_32Uto64, ir_load_half(place));
+    IRExpr *gone = ir_op(Iop_Sub64, pointer, ir_hot(HOT(python_line)));
+
+    IR_CALL_IF(ir_op(Iop_CmpLE64U, ir_hot(HOT(python_line_size)), gone), slow_python_line,
+               mkIRExprVec_0());
+    translation->current = NULL;
+}
+
+/* Where other code may have run in between, or the word's place is still to be learnt. */
+void python_emit_start(struct translation *translation, struct python_module *python)
+{
+    const struct block_info *info = translation->info;
+
+    if (info->address == python->evaluator + python->module->bias)
+        IR_CALL_IF(IRExpr_Const(IRConst_U1(True)), slow_python_enter,
+                   mkIRExprVec_2(ir_address(python),
+                                 ir_register(offsetof(VexGuestAMD64State, guest_RDI))));
+    else if (python_evaluates(python, translation->place.function) &&
+             (!python_word_is_known(python) || info->after_call || python->handlers))
+        python_emit_frame_check(translation, python);
+}
