@@ -168,15 +168,24 @@ static int check_segments(struct riscv_image *image, struct error *error)
     return OK;
 }
 
+/* What the file has of a segment; NULL if it lies outside. Only segments that are loaded have been
+ * checked, and an empty one is not. */
+static const uint8_t *segment_bytes(const struct riscv_image *image, const Elf64_Phdr *segment)
+{
+    if (segment->p_offset > image->size_bytes ||
+        segment->p_filesz > image->size_bytes - segment->p_offset)
+        return NULL;
+    return image->bytes + segment->p_offset;
+}
+
 /* A note that says the file was made for Linux, as every glibc start file puts in. */
 static bool has_linux_note(const struct riscv_image *image)
 {
     for (unsigned i = 0; i < image->header->e_phnum; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
-        if (segment->p_type != PT_NOTE || segment->p_offset > image->size_bytes ||
-            segment->p_filesz > image->size_bytes - segment->p_offset)
+        const uint8_t *at = segment_bytes(image, segment);
+        if (segment->p_type != PT_NOTE || !at)
             continue;
-        const uint8_t *at = image->bytes + segment->p_offset;
         uint64_t left = segment->p_filesz;
         Elf64_Nhdr note;
         while (left >= sizeof note) {
@@ -202,8 +211,9 @@ static bool has_semihosting(const struct riscv_image *image)
 
     for (unsigned i = 0; i < image->header->e_phnum; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
-            memmem(image->bytes + segment->p_offset, segment->p_filesz, call, sizeof call))
+        const uint8_t *bytes = segment_bytes(image, segment);
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && bytes &&
+            memmem(bytes, segment->p_filesz, call, sizeof call))
             return true;
     }
     return false;
