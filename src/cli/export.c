@@ -156,6 +156,8 @@ int command_export(int argc, char **argv)
         status = cli_fail("export: needs one FILE and -f FORMAT; see trueflame export --help");
     } else {
         arguments.input = argv[optind];
+        if (arguments.options.frames != FRAMES_NAME) /* addresses show */
+            arguments.transforms.transforms.choice.split_copies = true;
         if (arguments.options.frames == FRAMES_RAW) /* inlined functions have no address */
             arguments.transforms.transforms.choice.no_inline = true;
         status = export_file(&arguments);

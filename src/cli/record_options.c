@@ -33,6 +33,7 @@ static const char help[] =
     "  --repeatable             fixed environment, randomness, clock and order of threads\n"
     "  --python=auto|off|trampoline\n"
     "                           how Python functions become frames\n"
+    "  --node                   Node and what it starts: JavaScript functions become frames\n"
     "  --quiet                  say nothing\n"
     "  --input=FILE             riscv: the guest's private input\n"
     "  --output-file=FILE       riscv: where its public output goes\n"
@@ -56,6 +57,7 @@ enum record_option {
     OPTION_OUTPUT_FILE,
     OPTION_ABI,
     OPTION_PYTHON,
+    OPTION_NODE,
     OPTION_HELP,
 };
 
@@ -78,6 +80,7 @@ static const struct option long_options[] = {
     {"output-file", required_argument, NULL, OPTION_OUTPUT_FILE},
     {"abi", required_argument, NULL, OPTION_ABI},
     {"python", required_argument, NULL, OPTION_PYTHON},
+    {"node", no_argument, NULL, OPTION_NODE},
     {"help", no_argument, NULL, OPTION_HELP},
     {0},
 };
@@ -164,6 +167,9 @@ static int parse_option(int code, char **argv, struct record_options *options, i
     case OPTION_PYTHON:
         options->python = choose("--python", "auto|off|trampoline");
         return (int)options->python < 0 ? EXIT_BAD_INPUT : OK;
+    case OPTION_NODE:
+        options->node = true;
+        return OK;
     default:
         return cli_fail_option("record", argv, code);
     }

@@ -171,6 +171,7 @@ int record_run(const struct record_options *options, const struct engine *engine
 
     if (!options->quiet && fixes_hash_seed(options))
         fputs("trueflame: PYTHONHASHSEED=0 for this run, so that it can be repeated\n", stderr);
+    record_hint_node(options);
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
     sigprocmask(SIG_BLOCK, &mask, &old_mask);
@@ -178,6 +179,8 @@ int record_run(const struct record_options *options, const struct engine *engine
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &old_mask, NULL);
         prepare_python(options, run_folder);
+        if (options->node)
+            record_prepare_node();
         engine->execute(options, run_folder);
     }
     handle_signals();

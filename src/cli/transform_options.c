@@ -20,6 +20,7 @@ const char transform_help[] =
     "  --inline=yes|no            inlined functions as frames (yes)\n"
     "  --python=mixed|only|native Python and native frames together (mixed), or one kind\n"
     "  --merge-threads=yes|no     no: a frame for each process and thread (yes)\n"
+    "  --merge-tiers              JavaScript: what V8 compiled again is the same function\n"
     "  --part=NAME                one part of the recording\n";
 
 int transform_option(struct transform_arguments *arguments, int code, const char *value)
@@ -64,6 +65,9 @@ int transform_option(struct transform_arguments *arguments, int code, const char
     case TRANSFORM_MERGE_THREADS:
         result = cli_parse_choice("--merge-threads", value, yes_or_no, &chosen);
         transforms->choice.split_threads = chosen == 1;
+        break;
+    case TRANSFORM_MERGE_TIERS:
+        transforms->choice.merge_tiers = true;
         break;
     case TRANSFORM_PART:
         transforms->choice.part = value;

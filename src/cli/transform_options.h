@@ -20,6 +20,7 @@ enum transform_code {
     TRANSFORM_INLINE,
     TRANSFORM_PYTHON,
     TRANSFORM_MERGE_THREADS,
+    TRANSFORM_MERGE_TIERS,
     TRANSFORM_PART,
 };
 
@@ -34,6 +35,7 @@ enum transform_code {
         {"inline", required_argument, NULL, TRANSFORM_INLINE},                                     \
         {"python", required_argument, NULL, TRANSFORM_PYTHON},                                     \
         {"merge-threads", required_argument, NULL, TRANSFORM_MERGE_THREADS},                       \
+        {"merge-tiers", no_argument, NULL, TRANSFORM_MERGE_TIERS},                                 \
     {                                                                                              \
         "part", required_argument, NULL, TRANSFORM_PART                                            \
     }

@@ -42,6 +42,7 @@ struct record_options {
     const char *output_file;   /* where its public output goes, NULL for nowhere */
     enum guest_abi abi;
     enum python_watch python;
+    bool node;                 /* Node is told to name its functions */
 };
 
 struct engine {

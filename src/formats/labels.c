@@ -48,7 +48,8 @@ static void full_labels(struct labels *labels, const struct view *view)
         const struct view_frame *frame = &view->frames[i];
         if (!has_address(frame) || !*frame->object)
             labels->texts[i] = memory_duplicate_string(frame->name);
-        else if (is_copy(view, frame) && map_find(&copies, identity(view, frame)) > 1)
+        else if (frame->kind == FUNCTION_JIT ||
+                 (is_copy(view, frame) && map_find(&copies, identity(view, frame)) > 1))
             labels->texts[i] =
                 memory_format("%s (%s+0x%" PRIx64 ")", frame->name, frame->object, frame->start);
         else

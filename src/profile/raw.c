@@ -60,26 +60,32 @@ static uint32_t intern_taken(struct profile *profile, struct cursor *cursor)
     return id;
 }
 
-static uint32_t read_module(struct reader *reader, struct cursor *cursor)
+static uint32_t module_of(struct reader *reader, uint32_t path, uint32_t build_id, uint8_t kind)
 {
     struct profile *profile = reader->profile;
-    uint64_t kind = take(cursor);
-    uint32_t path = intern_taken(profile, cursor);
-    uint32_t build_id = intern_taken(profile, cursor);
     uint32_t *place = map_place(&reader->modules, map_pair(path, build_id));
 
-    if (kind >= sizeof module_kinds)
-        cursor->damaged = true;
-    if (*place != MAP_ABSENT || cursor->damaged)
+    if (*place != MAP_ABSENT)
         return *place;
     uint32_t row = *place = (uint32_t)profile->module_count;
     *array_push(profile->modules, profile->module_count, profile->module_capacity) =
-        (struct module){.path = path, .build_id = build_id, .kind = module_kinds[kind]};
+        (struct module){.path = path, .build_id = build_id, .kind = kind};
     size_t old = reader->code_capacity;
     reader->code =
         memory_grow(reader->code, &reader->code_capacity, row + 1, sizeof *reader->code);
     memset(reader->code + old, 0, (reader->code_capacity - old) * sizeof *reader->code);
     return row;
+}
+
+static uint32_t read_module(struct reader *reader, struct cursor *cursor)
+{
+    uint64_t kind = take(cursor);
+    uint32_t path = intern_taken(reader->profile, cursor);
+    uint32_t build_id = intern_taken(reader->profile, cursor);
+
+    if (kind >= sizeof module_kinds)
+        cursor->damaged = true;
+    return cursor->damaged ? NONE : module_of(reader, path, build_id, module_kinds[kind]);
 }
 
 /* As in core/code.h, which cannot be included beside profile.h. */
@@ -115,6 +121,31 @@ static void read_lines(struct reader *reader, struct cursor *cursor, struct raw_
     }
 }
 
+/* A trampoline, CPython's or ours, whose name says `py::QUALNAME:FILE` is a Python function. */
+static bool is_trampoline(uint64_t flags, const char *name)
+{
+    return flags & RAW_FUNCTION_JIT && !strncmp(name, "py::", 4) && strchr(name + 4, ':');
+}
+
+/* As if it had been found by watching the interpreter, but for the line, which no map tells. */
+static struct function python_function(struct reader *reader, const char *name)
+{
+    const char *colon = strchr(name + 4, ':');
+    char *qualified = memory_format("%.*s", (int)(colon - name - 4), name + 4);
+    char *path = memory_duplicate_string(colon + 1);
+    uint32_t file = profile_intern(reader->profile, path);
+    struct function function = {
+        .kind = FUNCTION_PYTHON,
+        .module = module_of(reader, file, 0, MODULE_PYTHON),
+        .name = profile_intern(reader->profile, qualified),
+        .file = file,
+    };
+
+    free(qualified);
+    free(path);
+    return function;
+}
+
 static uint32_t read_function(struct reader *reader, struct cursor *cursor,
                               const uint32_t *modules, uint64_t module_count)
 {
@@ -133,25 +164,27 @@ static uint32_t read_function(struct reader *reader, struct cursor *cursor,
         return NONE;
     if (flags & RAW_FUNCTION_LINE)
         return RAW_LINE_MARK | (uint32_t)start;
-    uint32_t module = modules[raw_module];
     if (flags & RAW_FUNCTION_JIT)
         reader->jit[raw_module] = jit;
-    uint64_t key = name ? (uint64_t)name << 32 ^ start : start;
-    uint32_t *place = map_place(&reader->code[module].functions, key);
-    if (*place != MAP_ABSENT)
-        return reader->jit[raw_module].function = *place;
-    *place = reader->jit[raw_module].function = (uint32_t)profile->function_count;
-    *array_push(profile->functions, profile->function_count, profile->function_capacity) =
-        (struct function){
-            .module = module,
-            .kind = function_kind(flags, profile_string(profile, name)),
-            .name = name,
-            .file = file,
-            .line = (uint32_t)line,
-            .start = start,
-            .size = end - start,
-        };
-    return (uint32_t)profile->function_count - 1;
+    struct function function = {
+        .module = modules[raw_module],
+        .kind = function_kind(flags, profile_string(profile, name)),
+        .name = name,
+        .file = file,
+        .line = (uint32_t)line,
+        .start = start,
+        .size = end - start,
+    };
+    if (is_trampoline(flags, profile_string(profile, name)))
+        function = python_function(reader, profile_string(profile, name));
+    uint64_t key = function.name ? (uint64_t)function.name << 32 ^ function.start : function.start;
+    uint32_t *place = map_place(&reader->code[function.module].functions, key);
+    if (*place == MAP_ABSENT) {
+        *place = (uint32_t)profile->function_count;
+        *array_push(profile->functions, profile->function_count, profile->function_capacity) =
+            function;
+    }
+    return reader->jit[raw_module].function = *place;
 }
 
 static uint32_t read_site(struct reader *reader, struct cursor *cursor, const uint32_t *modules,

@@ -69,6 +69,8 @@ struct view_choice {
     bool split_threads; /* a top frame for each thread instead of all merged */
     bool by_line;       /* a function is a frame for each line that executes or calls in it, and
                          * one for its calls; at line detail, where lines are known */
+    bool split_copies;  /* JIT functions of one name at several addresses are several frames */
+    bool merge_tiers;   /* and what V8 compiled again, better, is the same function */
     const char *part;   /* only the parts of this name; NULL: all */
 };
 

@@ -17,6 +17,7 @@ struct build {
     const struct view_choice *choice;
     bool inlined; /* only line detail knows what inlined functions cost */
     struct view_builder builder;
+    uint32_t *frame_of;      /* by function: itself, or the one that stands for it */
     uint32_t *node_of;       /* by context: its node; NONE for roots of merged threads */
     uint8_t *chosen;         /* by context */
     uint32_t *thread_frames; /* by thread; NONE: none yet */
@@ -99,6 +100,63 @@ static void place_roots(struct build *build)
     }
 }
 
+/* V8 marks what made the code behind the first colon: JS:~f interpreted, ^ compiled at once, + and *
+ * compiled to be fast. NULL: no mark. */
+static const char *tier_mark(const char *name)
+{
+    static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Eval:", "Script:"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t length = strlen(kinds[i]);
+        if (!strncmp(name, kinds[i], length) && name[length] && strchr("~^+*", name[length]))
+            return name + length;
+    }
+    return NULL;
+}
+
+static void strip_tiers(struct view *view)
+{
+    for (size_t i = 0; i < view->frame_count; i++) {
+        struct view_frame *frame = &view->frames[i];
+        const char *mark = frame->kind == FUNCTION_JIT ? tier_mark(frame->name) : NULL;
+        if (!mark)
+            continue;
+        char *name = memory_format("%.*s%s", (int)(mark - frame->name), frame->name, mark + 1);
+        frame->name = view_keep_text(view, name);
+        free(name);
+    }
+}
+
+static int compare_names(const void *left, const void *right, void *opaque)
+{
+    const struct view_frame *frames = opaque;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    int order = strcmp(frames[a].name, frames[b].name);
+
+    return order ? order : a < b ? -1 : a > b;
+}
+
+/* Code that is made again is at another address, and yet the same function: the first row of a name
+ * stands for all. */
+static void join_copies(struct build *build)
+{
+    const struct view *view = build->builder.view;
+    uint32_t *rows = memory_allocate(view->frame_count * sizeof *rows);
+    size_t count = 0;
+
+    for (size_t i = 0; i < view->frame_count; i++) {
+        build->frame_of[i] = (uint32_t)i;
+        if (view->frames[i].kind == FUNCTION_JIT && !build->choice->split_copies)
+            rows[count++] = (uint32_t)i;
+    }
+    if (count)
+        qsort_r(rows, count, sizeof *rows, compare_names, view->frames);
+    for (size_t i = 1; i < count; i++)
+        if (!strcmp(view->frames[rows[i]].name, view->frames[rows[i - 1]].name))
+            build->frame_of[rows[i]] = build->frame_of[rows[i - 1]];
+    free(rows);
+}
+
 static void place_context(struct build *build, size_t index)
 {
     const struct profile *profile = build->profile;
@@ -114,7 +172,8 @@ static void place_context(struct build *build, size_t index)
         parent = node_at(build, context->parent, site->location,
                          build->choice->by_line && site->next == NONE);
     }
-    uint32_t node = view_builder_child(&build->builder, parent, context->function, 0);
+    uint32_t node = view_builder_child(&build->builder, parent,
+                                       build->frame_of[context->function], 0);
     build->node_of[index] = node;
     build->builder.view->calls[node] += context->calls;
 }
@@ -178,6 +237,10 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
     build.thread_frames = memory_allocate(profile->thread_count * sizeof *build.thread_frames);
     memset(build.thread_frames, 0xff, profile->thread_count * sizeof *build.thread_frames);
     view_builder_start(&build.builder, view_new(profile), profile->context_count);
+    if (choice->merge_tiers)
+        strip_tiers(build.builder.view);
+    build.frame_of = memory_allocate(profile->function_count * sizeof *build.frame_of);
+    join_copies(&build);
     place_roots(&build);
     for (size_t i = 0; i < profile->context_count; i++)
         if (profile->contexts[i].parent != NONE)
@@ -185,6 +248,7 @@ int view_build(const struct profile *profile, const struct view_choice *choice, 
     spread_instructions(&build);
     *view = build.builder.view;
     view_builder_finish(&build.builder);
+    free(build.frame_of);
     free(build.node_of);
     free(build.chosen);
     free(build.thread_frames);
