@@ -5,8 +5,8 @@
  * interpreted functions too, once each has a piece of code of its own. Both are options that Node
  * takes from the environment, so that they reach the Nodes that a program starts.
  *
- * V8 also begins a log in the current folder then, which nobody asked for, and leaves the map behind:
- * both are removed.
+ * V8 also begins a log in the current folder then, which nobody asked for, and leaves the map
+ * behind: both are removed.
  */
 #include "cli/record.h"
 #include "common/memory.h"

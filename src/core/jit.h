@@ -94,6 +94,7 @@ struct core;
 
 struct jit {
     struct core *core;
+    uint64_t began; /* when the process did, platform_clock */
     char map_path[40];
     struct perf_map_file *map;
     bool active; /* the program writes such a file: look after each write */

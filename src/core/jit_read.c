@@ -26,7 +26,7 @@ static void choose_map(struct jit *jit)
 
 void jit_init(struct jit *jit, struct core *core)
 {
-    *jit = (struct jit){.core = core};
+    *jit = (struct jit){.core = core, .began = platform_clock()};
     jit->map = platform_allocate(sizeof *jit->map);
     choose_map(jit);
 }
@@ -238,8 +238,11 @@ static void take_move(struct jit *jit, const struct jitdump_move *move, uint64_t
 static void take_record(struct jit *jit, struct jit_dump *dump, struct jitdump_record *record,
                         uint64_t now, bool live)
 {
-    /* Ticks of the processor say nothing about our clock; nor does the future. */
-    uint64_t time = dump->reader.processor_time || record->time > now ? now : record->time;
+    /* Ticks of the processor say nothing about our clock, nor does a clock that stands still for the
+     * program (--repeatable): then it is when the record was read that counts. */
+    bool other_clock =
+        dump->reader.processor_time || record->time > now || record->time < jit->began;
+    uint64_t time = other_clock ? now : record->time;
 
     switch (record->kind) {
     case JITDUMP_LOAD:

@@ -56,7 +56,8 @@ static uint32_t node_at(struct build *build, size_t context, uint32_t location, 
     const struct location_frame *frame = &profile->location_frames[chain->first];
     if (by_line && chain->count && profile->contexts[context].parent != NONE)
         node = view_builder_child(&build->builder, view->parent[node],
-                                  frame_at(build, profile->contexts[context].function, frame->line),
+                                  frame_at(build, build->frame_of[profile->contexts[context].function],
+                                           frame->line),
                                   0);
     for (uint32_t i = 1; i < chain->count; i++)
         node = view_builder_child(&build->builder, node,
@@ -100,8 +101,8 @@ static void place_roots(struct build *build)
     }
 }
 
-/* V8 marks what made the code behind the first colon: JS:~f interpreted, ^ compiled at once, + and *
- * compiled to be fast. NULL: no mark. */
+/* V8 marks what made the code behind the first colon: JS:~f interpreted, ^ compiled at once, + and
+ * * compiled to be fast. NULL: no mark. */
 static const char *tier_mark(const char *name)
 {
     static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Eval:", "Script:"};
