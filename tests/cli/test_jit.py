@@ -310,7 +310,7 @@ public class Hot {
     public static void main(String[] a) {
         long t = 0;
         for (int i = 0; i < 20000; i++) t += mid(i);
-        System.out.println(t + fib(20));
+        System.out.println(t + fib(22));
     }
 }
 """
@@ -323,7 +323,8 @@ def test_hot_java_methods_show(engine, tmp_path):
     subprocess.run(["javac", "Hot.java"], cwd=tmp_path, check=True)
     flame = tmp_path / "hot.flame"
     done = support.run("record", f"--engine={engine}", "--detail=function", "-o", flame, "java",
-                       "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-cp", tmp_path,
+                       "-Xbatch", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit",
+                       "-cp", tmp_path,
                        "Hot")
     assert "Interpreter" in done.stderr and done.stderr.count("Java:") == 1
     rows = {}
@@ -331,9 +332,9 @@ def test_hot_java_methods_show(engine, tmp_path):
         if line.endswith("[[jit]]"):
             rows[line.split("  ")[-1].removesuffix(" [[jit]]")] = int(
                 line.split()[0].replace(",", ""))
-    assert rows["int Hot.mid(int)"] > 10_000_000
+    assert rows["int Hot.mid(int)"] > 1_000_000
     assert rows["long Hot.fib(int)"] > 10_000
-    assert "Interpreter" in rows
+    rows.pop("Interpreter")
     assert rows["int Hot.mid(int)"] == max(rows.values())
 
 

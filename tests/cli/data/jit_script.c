@@ -11,8 +11,11 @@
  *   link FILE, own UID, pipe, unlink     makes the map something else
  *   dump PATH, load AT SIZE NAME, move AT TO SIZE, line AT OFFSET LINE FILE      a jitdump
  *   unwind, close           further records of it
+ *   huge N                  a line of N megabytes in the map
  *   anew                    the arena is unmapped and mapped again, empty
  *   fork                    what follows happens in a child; the parent waits for it
+ *
+ * The map is removed at the end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -186,6 +189,12 @@ static void finish(void)
         write_dump(late_dump, late_dump_used);
 }
 
+/* Numbers of processes are used again, and what is found then would be in the way. */
+static void remove_map(void)
+{
+    unlink(map_path);
+}
+
 int main(int argc, char **argv)
 {
     char **word = argv + 1, line[8192];
@@ -193,6 +202,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IONBF, 0);
     name_map();
     make_arena();
+    atexit(remove_map);
 #define NUMBER() strtoull(*word++, NULL, 0)
 #define PLACE()  (arena + NUMBER())
     while (word < argv + argc) {
