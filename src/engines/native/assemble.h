@@ -45,6 +45,20 @@ static inline void op_memory(struct emitter *e, uint8_t opcode, unsigned reg, un
     emit_byte(e, offset);
 }
 
+static inline void op_far(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base, uint32_t offset)
+{
+    emit_byte(e, 0x48);
+    emit_byte(e, opcode);
+    emit_byte(e, 0x80 | reg << 3 | base);
+    emit_u32(e, offset);
+}
+
+/* A conditional jump with eight bits of distance ends here; `after` is where its bytes end. */
+static inline void end_short_jump(struct emitter *e, uint8_t *after)
+{
+    after[-1] = e->out - after;
+}
+
 static inline void op_register(struct emitter *e, uint8_t opcode, unsigned reg, unsigned other)
 {
     emit_byte(e, 0x48);
@@ -114,15 +128,6 @@ static inline void store_thread_constant(struct emitter *e, uint32_t offset, uin
 static inline void jump_through_thread(struct emitter *e, uint32_t offset)
 {
     emit_bytes(e, "\x65\xff\x24\x25", 4);
-    emit_u32(e, offset);
-}
-
-/* lea reg, [base + offset]; flags stay. */
-static inline void op_lea(struct emitter *e, unsigned reg, unsigned base, uint32_t offset)
-{
-    emit_byte(e, 0x48);
-    emit_byte(e, OP_LEA);
-    emit_byte(e, 0x80 | reg << 3 | base);
     emit_u32(e, offset);
 }
 

@@ -124,6 +124,7 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
                           struct block *callee)
 {
     const struct exit *exit = &cache.exits[id];
+    struct context_slot *beside = &caller->slots[exit->site % CONTEXT_SLOTS];
     bool direct = exit->kind == EXIT_CALL;
     struct child_slot slot = {.key = caller->key + exit->site, .child = thread->hot.current};
     if (!direct) {
@@ -132,6 +133,8 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
     }
     *(direct ? fast_call_slot(thread, caller, exit->site)
              : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
+    if (!beside->site)
+        *beside = (struct context_slot){exit->site, thread->hot.current};
 }
 
 static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)

@@ -6,9 +6,9 @@
  * the shadow stack's top are in vector registers (vectors.h), so nothing here waits for memory
  * that was just written, except for the current context.
  *
- *   call     the child of (context, site) is in one of four slots beside the context, else in the
- *            thread's table of children, at a place that follows from the key alone; one
- *            comparison each. Settle the count, push the shadow entry, change context.
+ *   call     the child of (context, site) is in one of four slots beside the context, or it is what
+ *            this site of the thread called last, or else in the thread's table of children, at a
+ *            place that follows from the key alone; one comparison each. Settle the count, push the shadow entry, change context.
  *   call *   the same; the child's entry must be the target. On through a table of the blocks that
  *            are called (jumps.c).
  *   ret      pops the address and goes straight to the newest shadow entry's `code`, the landing
@@ -166,7 +166,7 @@ static bool lands_here(const struct translation *t, unsigned index)
 static void emit_add_constant(struct emitter *e, unsigned reg, uint64_t value)
 {
     if (fits_in_32(value)) {
-        op_lea(e, reg, reg, value);
+        op_far(e, OP_LEA, reg, reg, value);
         return;
     }
     emit_spill(e, RDX);
@@ -292,7 +292,34 @@ static void finish_call(struct translation *t, unsigned index, uint8_t *start, u
     cache.exits[id].landing = landing;
 }
 
-/* The child is not beside the context in rcx: it may be in the table. On to `back` with it in rax. */
+static uint32_t last_place(uint32_t site)
+{
+    return site * (uint32_t)sizeof(struct site_slot);
+}
+
+/* Is what the site did last of the context? `slots` = the thread's; the jump to be ended where
+ * it is not. NULL: the site has no such memory. */
+static uint8_t *emit_compare_last(struct emitter *e, unsigned context, unsigned slots, uint32_t site)
+{
+    if (site >= SITE_SLOTS)
+        return NULL;
+    emit_load(e, slots, FIELD(sites));
+    op_far(e, OP_COMPARE, context, slots, last_place(site) + offsetof(struct site_slot, context));
+    emit_bytes(e, "\x75\x00", 2); /* jne */
+    return e->out;
+}
+
+static void emit_remember_last(struct emitter *e, unsigned context, unsigned child, unsigned slots,
+                               uint32_t site)
+{
+    if (site >= SITE_SLOTS)
+        return;
+    emit_load(e, slots, FIELD(sites));
+    op_far(e, OP_STORE, context, slots, last_place(site) + offsetof(struct site_slot, context));
+    op_far(e, OP_STORE, child, slots, last_place(site) + offsetof(struct site_slot, child));
+}
+
+/* The child is not beside the context in rcx: it may be what the site did last, or in the table. On to `back` with it in rax. */
 static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
 {
     struct emitter missed = cold_begin();
@@ -303,6 +330,12 @@ static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
 
     struct emitter cold = cold_begin(), *e = &cold;
     uint64_t address = cold.address;
+    uint8_t *elsewhere = emit_compare_last(e, RCX, RAX, site);
+    if (elsewhere) {
+        op_far(e, OP_LOAD, RAX, RAX, last_place(site) + offsetof(struct site_slot, child));
+        emit_jump(e, back);
+        end_short_jump(e, elsewhere);
+    }
     emit_spill(e, RDX);
     emit_child_slot(e, RCX, site);
     emit_child_address(e);
@@ -311,8 +344,7 @@ static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, missed_at);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    store_constant(e, RCX, context_slot(site) + offsetof(struct context_slot, site), site);
-    op_memory(e, OP_STORE, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
+    emit_remember_last(e, RCX, RAX, RDX, site);
     emit_unspill(e, RDX);
     emit_jump(e, back);
     cold_end(e);
@@ -378,6 +410,13 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
 {
     struct emitter cold = cold_begin(), *e = &cold;
     uint64_t address = cold.address;
+    uint8_t *elsewhere = emit_compare_last(e, RAX, RDX, site);
+    if (elsewhere) {
+        op_far(e, OP_LOAD, RDX, RDX, last_place(site) + offsetof(struct site_slot, child));
+        op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
+        jump_if(e, IF_EQUAL, back);
+        end_short_jump(e, elsewhere);
+    }
     emit_store(e, FIELD(target), RCX);
     op_register(e, OP_LOAD, RDX, RAX);
     emit_child_slot(e, RDX, site);
@@ -390,8 +429,7 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, miss);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    store_constant(e, RDX, context_slot(site) + offsetof(struct context_slot, site), site);
-    op_memory(e, OP_STORE, RAX, RDX, context_slot(site) + offsetof(struct context_slot, child));
+    emit_remember_last(e, RDX, RAX, RCX, site);
     emit_bytes(e, "\x48\x92", 2); /* xchg rax, rdx */
     emit_load(e, RCX, FIELD(target));
     emit_jump(e, back);

@@ -19,6 +19,13 @@ struct child_slot {
 };
 
 #define CHILD_SLOTS 131072
+
+/* By a call's site: what it did last. */
+struct site_slot {
+    struct context *context, *child;
+};
+
+#define SITE_SLOTS (1u << 20) /* further sites have none */
 #define TRANSITION  0x80000000u
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,

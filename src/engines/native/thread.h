@@ -59,6 +59,7 @@ struct native_thread {
     /* fast.c */
     uint64_t saved_flags;  /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;
+    struct site_slot *sites;
     uint64_t code;         /* where an indirect branch goes on */
     struct line_slot *lines; /* lines.c; NULL at function detail */
     struct thread *thread; /* the core's */

@@ -44,9 +44,10 @@ void thread_set_gs(struct native_thread *thread)
 }
 
 /* Pages that were never used cost nothing. */
-static void forget_children(struct child_slot *children)
+static void forget_children(const struct native_thread *thread)
 {
-    sys(madvise, children, CHILD_SLOTS * sizeof *children, MADV_DONTNEED);
+    sys(madvise, thread->children, CHILD_SLOTS * sizeof *thread->children, MADV_DONTNEED);
+    sys(madvise, thread->sites, SITE_SLOTS * sizeof *thread->sites, MADV_DONTNEED);
 }
 
 static struct native_thread *record_new(void)
@@ -58,15 +59,17 @@ static struct native_thread *record_new(void)
                 .stack_top = old->stack_top,
                 .signal_stack = old->signal_stack,
                 .children = old->children,
+                .sites = old->sites,
                 .lines = old->lines,
             };
-            forget_children(fresh.children);
+            forget_children(&fresh);
             *old = fresh;
             return old;
         }
     struct native_thread *thread = arena_allocate(sizeof *thread);
     thread->stack_top = (uint64_t)arena_allocate(ENGINE_STACK_BYTES) + ENGINE_STACK_BYTES;
     thread->children = arena_allocate(CHILD_SLOTS * sizeof *thread->children);
+    thread->sites = arena_allocate(SITE_SLOTS * sizeof *thread->sites);
     if (options.line_detail)
         thread->lines = arena_allocate(LINE_SLOTS * sizeof *thread->lines);
     thread->next = all;
@@ -159,7 +162,7 @@ void threads_change_plane(struct native_thread *thread)
         if (other == thread || other->is_free || other->ended)
             continue;
         other->plane_changed = true;
-        forget_children(other->children);
+        forget_children(other);
     }
     for (uint32_t i = 0; live_count > 1 && i < core.tree.count; i++)
         memset(tree_context(&core.tree, i)->slots, 0, sizeof(struct context_slot[CONTEXT_SLOTS]));
@@ -170,7 +173,7 @@ void threads_forget_children(void)
 {
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
-            forget_children(thread->children);
+            forget_children(thread);
 }
 
 void threads_forget_others(struct native_thread *thread)
@@ -306,7 +309,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         cache_restart();
         fast_init();
         fast_forget_landings(0, UINT64_MAX);
-        forget_children(maker->children);
+        forget_children(maker);
         lines_flush(maker);
         lines_flush_contexts();
         record_forked(maker);
