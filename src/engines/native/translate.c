@@ -607,7 +607,9 @@ static struct block *translate(uint64_t pc, unsigned part)
         block->segments = arena_allocate(t->segment_count * sizeof *block->segments);
         memcpy(block->segments, t->segments, t->segment_count * sizeof *block->segments);
     }
-    cache.hot += (block->code_size + 15) & ~15u;
+    /* Blocks that begin a cache line are entered faster; while there is room to waste. */
+    uint32_t grain = cache.hot < CACHE_SIZE / 4 ? 63 : 15;
+    cache.hot += (block->code_size + grain) & ~grain;
     cache_publish(block);
     return block;
 }
