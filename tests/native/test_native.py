@@ -186,3 +186,22 @@ def test_repeatable_shows_one_machine(compiled, folder):
     assert lines[5].startswith("1577836800 ")
     assert lines[6].endswith(" 1000")
     assert lines[7] == "slept 2001000"
+
+
+@pytest.mark.parametrize("command", (
+    ["python3", "-c", "import json, threading\n"
+     "threads = [threading.Thread(target=json.dumps, args=([i] * 50,)) for i in range(8)]\n"
+     "[t.start() for t in threads], [t.join() for t in threads]\nprint(json.dumps([1, {}]))"],
+    pytest.param(["java", "-version"], marks=pytest.mark.slow),
+    pytest.param(["node", "-e", "console.log([3, 1, 2].sort())"], marks=pytest.mark.slow),
+), ids=lambda command: command[0])
+@pytest.mark.parametrize("detail", ((), ("--detail=line",)), ids=("function", "line"))
+def test_a_small_cache_makes_room(command, detail, folder):
+    """Less than the program's code takes: it is thrown away and translated again, many times."""
+    program = shutil.which(command[0], path="/usr/bin:/bin")
+    if not program:
+        pytest.skip(f"{command[0]} is not installed")
+    engine = BUILD / "src/engines/native/trueflame-native"
+    done = run([engine, "--cache-size=9000000", *detail, "--", program, *command])
+    alone = run([program, *command[1:]])
+    assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), done.stderr.decode()

@@ -10,10 +10,57 @@
 
 #define FIRST_SLOTS 16384
 #define CODE_GRAIN  64
-#define COLD_START  (CACHE_SIZE / 8 * 5)
 #define ROOM        65536 /* more than the largest block and all that goes with it */
 
 struct cache cache;
+
+/* Rows of a table that an old generation had, from `next` on: used again before new ones. */
+struct row_range {
+    uint32_t next, end;
+};
+
+static struct {
+    uint32_t size; /* of the whole cache */
+    struct row_range blocks[2], exits[2]; /* of the first generation in each region */
+    struct row_range old_blocks, old_exits;
+    uint32_t shared_exits; /* rows of the code that all blocks share */
+} regions = {.size = CACHE_SIZE};
+
+static unsigned region(void)
+{
+    return cache.generation % 2;
+}
+
+static uint32_t region_start(unsigned number)
+{
+    return number ? regions.size / 2 : CACHE_DATA_BYTES;
+}
+
+static uint32_t region_end(unsigned number)
+{
+    return number ? regions.size : regions.size / 2;
+}
+
+static uint32_t cold_start(unsigned number)
+{
+    return region_start(number) + (region_end(number) - region_start(number)) / 8 * 5;
+}
+
+static void begin_region(void)
+{
+    cache.hot = region_start(region());
+    cache.cold = cold_start(region());
+    cache.stubs = region_end(region());
+    if (cache.shared_end > cache.cold && !region())
+        cache.cold = cache.shared_end;
+}
+
+void cache_limit(uint64_t size_bytes)
+{
+    const uint64_t least = 4 * CACHE_DATA_BYTES;
+    if (size_bytes >= least && size_bytes < CACHE_SIZE)
+        regions.size = size_bytes & -4096ul;
+}
 
 /* Two views of one file cannot be copied by a fork, only shared: the child gets none. */
 static void map_cache(void)
@@ -30,9 +77,8 @@ static void map_cache(void)
     sys(madvise, CACHE_WRITE, CACHE_SIZE, MADV_DONTFORK);
     sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
     sys(close, file);
-    cache.hot = CACHE_DATA_BYTES;
-    cache.cold = COLD_START;
-    cache.stubs = CACHE_SIZE;
+    cache.generation = cache.shared_end = 0;
+    begin_region();
     cache.exit_count = cache.block_count = 1;
 }
 
@@ -56,6 +102,7 @@ void cache_restart(void)
     memset(cache.slots, 0, ((size_t)cache.slot_mask + 1) * sizeof *cache.slots);
     arena_release(cache.by_code, code_bytes);
     cache.by_code = arena_allocate(code_bytes);
+    regions.old_blocks = regions.old_exits = (struct row_range){0};
 }
 
 static uint32_t hash(uint64_t pc)
@@ -107,6 +154,13 @@ static void *grow(void *rows, uint32_t *capacity, size_t row_bytes)
 
 struct block *cache_add_block(uint64_t pc)
 {
+    if (regions.old_blocks.next < regions.old_blocks.end) {
+        struct block *block = &cache.blocks[regions.old_blocks.next++];
+        arena_release(block->marks, block->mark_count * sizeof *block->marks);
+        arena_release(block->segments, block->segment_count * sizeof *block->segments);
+        *block = (struct block){.pc = pc};
+        return block;
+    }
     if (cache.block_count == cache.block_capacity)
         cache.blocks = grow(cache.blocks, &cache.block_capacity, sizeof *cache.blocks);
     struct block *block = &cache.blocks[cache.block_count++];
@@ -116,6 +170,10 @@ struct block *cache_add_block(uint64_t pc)
 
 uint32_t cache_add_exit(void)
 {
+    if (regions.old_exits.next < regions.old_exits.end) {
+        cache.exits[regions.old_exits.next] = (struct exit){0};
+        return regions.old_exits.next++;
+    }
     if (cache.exit_count == cache.exit_capacity)
         cache.exits = grow(cache.exits, &cache.exit_capacity, sizeof *cache.exits);
     cache.exits[cache.exit_count] = (struct exit){0};
@@ -136,7 +194,7 @@ void cache_publish(struct block *block)
         grow_slots();
 }
 
-/* Blocks lie in the order of their numbers; a grain knows the first one in it. */
+/* The blocks of a generation lie in the order of their numbers; a grain knows the first in it. */
 struct block *cache_find_code(uint64_t address)
 {
     if (address < CACHE_START || address >= CACHE_START + CACHE_SIZE)
@@ -145,6 +203,8 @@ struct block *cache_find_code(uint64_t address)
     uint32_t number = cache.by_code[offset / CODE_GRAIN];
     for (; number && number < cache.block_count; number++) {
         struct block *block = &cache.blocks[number];
+        if ((block->code < regions.size / 2) != (offset < regions.size / 2))
+            continue; /* of the other region's generation */
         if (block->code > offset)
             return NULL;
         if (offset < block->code + block->code_size)
@@ -153,9 +213,32 @@ struct block *cache_find_code(uint64_t address)
     return NULL;
 }
 
+static bool has_room(uint32_t bytes)
+{
+    return cache.hot + bytes < cold_start(region()) && cache.cold + bytes < cache.stubs;
+}
+
+bool cache_is_full(void)
+{
+    return !has_room(ROOM);
+}
+
 bool cache_has_room(void)
 {
-    return cache.hot + ROOM < COLD_START && cache.cold + ROOM < cache.stubs;
+    return has_room(4 * ROOM);
+}
+
+void cache_keep_shared(void)
+{
+    cache.shared_end = cache.cold;
+    regions.shared_exits = cache.exit_count;
+}
+
+bool cache_is_old(uint64_t code)
+{
+    uint32_t offset = code - CACHE_START;
+    bool shared = offset >= cold_start(0) && offset < cache.shared_end;
+    return !shared && (offset < region_start(region()) || offset >= region_end(region()));
 }
 
 static void patch(uint32_t offset, uint64_t to)
@@ -216,6 +299,33 @@ void cache_unlink_all(void)
     for (uint32_t number = 1; number < cache.block_count; number++)
         cache.blocks[number].incoming = 0;
     jumps_forget_all();
+}
+
+/* What the generation two before this had is free: its rows, if it was the first in its region (the
+ * few that a later one had besides are lost). */
+static struct row_range rows_to_use(struct row_range first[2], uint32_t begin, uint32_t count)
+{
+    unsigned next = region();
+    if (cache.generation == 1)
+        first[0] = (struct row_range){begin, count};
+    if (cache.generation == 2)
+        first[1] = (struct row_range){first[0].end, count};
+    return cache.generation < 2 ? (struct row_range){0} : first[next];
+}
+
+void cache_next_generation(void)
+{
+    cache_unlink_all();
+    for (uint32_t number = 1; number < cache.block_count; number++)
+        cache.blocks[number].flags |= BLOCK_DEAD;
+    memset(cache.slots, 0, ((size_t)cache.slot_mask + 1) * sizeof *cache.slots);
+    cache.generation++;
+    regions.old_blocks = rows_to_use(regions.blocks, 1, cache.block_count);
+    regions.old_exits = rows_to_use(regions.exits, regions.shared_exits, cache.exit_count);
+    begin_region();
+    uint32_t first = region_start(region()) / CODE_GRAIN, last = region_end(region()) / CODE_GRAIN;
+    memset(cache.by_code + first, 0, (last - first) * sizeof *cache.by_code);
+    fast_forget_code(CACHE_START + region_start(region()), CACHE_START + region_end(region()));
 }
 
 void cache_invalidate(uint64_t start, uint64_t end)

@@ -7,7 +7,14 @@
  *   stubs <-  from the end: exits that are taken once, then linked past
  *
  * The memory is one file mapped twice: executable at CACHE_START, writable at CACHE_WRITE; no
- * mapping is both. A block stays where it is until the whole cache is thrown away.
+ * mapping is both.
+ *
+ * There are two such regions (the data and the code that all blocks share are the first one's, and
+ * stay). Blocks are added to one; when it is full, the other is begun anew, a *generation* of
+ * blocks, and nothing leads into the full one any more. Threads may still be in there: each leaves
+ * it at its next branch, and renews what it remembers of cache addresses as it does. A region is
+ * written over only when all threads have done so since it was left. A block stays where it is
+ * for as long.
  *
  * A block has, for every place in its code where a signal may find it, a `struct mark`: the
  * program's pc and which registers are away in their spill slots there. So a fault or an
@@ -44,6 +51,7 @@ struct block {
     uint16_t flags;     /* enum block_flags */
     struct mark *marks; /* sorted by offset */
     uint32_t *segments; /* the core's numbers of its segments; line detail only */
+    uint16_t segment_count;
     uint32_t incoming;  /* first exit that is linked to this block, 0: none */
     struct code_function *function; /* NULL: a PLT or anonymous code */
     uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
@@ -101,6 +109,8 @@ struct exit {
 struct cache {
     struct lock lock;       /* held while blocks are made, linked or removed, and in the core */
     uint32_t hot, cold, stubs; /* offsets where each goes on */
+    uint32_t generation;
+    uint32_t shared_end;    /* offset of the end of the code that all blocks share */
     struct exit *exits;     /* row 0 is unused */
     uint32_t exit_count, exit_capacity;
     struct block *blocks;   /* row 0 is unused */
@@ -130,8 +140,21 @@ struct block *cache_find_code(uint64_t address);
 #define CACHE_CONSTANTS   (4 * CACHE_TABLE_BYTES)
 #define CACHE_DATA_BYTES  (CACHE_CONSTANTS + 8192)
 
-/* Is there room for the largest block? */
+/* By the options: less than CACHE_SIZE, for tests. */
+void cache_limit(uint64_t size_bytes);
+
+/* Is there room for the largest block? For some more? */
+bool cache_is_full(void);
 bool cache_has_room(void);
+
+/* What all blocks share has been emitted: it stays. */
+void cache_keep_shared(void);
+
+/* The next generation. All threads have renewed what they remember since the last. */
+void cache_next_generation(void);
+
+/* Is `code` a cache address that is neither of this generation nor shared? */
+bool cache_is_old(uint64_t code);
 
 struct block *cache_add_block(uint64_t pc);
 void cache_publish(struct block *block); /* its code is complete: it may be found */

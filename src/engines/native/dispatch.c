@@ -16,6 +16,7 @@
 #include "engines/native/repeatable.h"
 #include "engines/native/requests.h"
 #include "engines/native/signals.h"
+#include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/translate.h"
 #include "engines/native/text.h"
@@ -179,11 +180,13 @@ _Noreturn static void stop_refused(const struct exit *exit)
 static struct block *take_syscall(struct native_thread *thread, uint64_t next, uint32_t segment)
 {
     thread->pc = next;
+    thread->is_outside = true;
     lock_give(&cache.lock);
     turns_give(thread);
     bool begun = syscalls_perform(thread);
     turns_take(thread);
     lock_take(&cache.lock);
+    thread->is_outside = false;
     if (begun)
         return enter_block(thread);
     thread->pc = next - 2;
@@ -244,6 +247,37 @@ static bool take_inner_exit(struct native_thread *thread, const struct exit *exi
     }
 }
 
+/* The cache begins anew, as soon as no thread is in what will be written over. The lock is given
+ * for a while. */
+static void make_room(struct native_thread *thread)
+{
+    const int64_t while_others_leave[2] = {0, 50000}; /* struct timespec */
+    while (!cache_has_room()) {
+        if (threads_have_renewed(thread)) {
+            cache_next_generation();
+            break;
+        }
+        lock_give(&cache.lock);
+        sys(nanosleep, while_others_leave, NULL);
+        lock_take(&cache.lock);
+    }
+}
+
+/* The thread is about to go on in `block`, at its pc; returns where. */
+static uint64_t entry_of(struct native_thread *thread, struct block *block)
+{
+    if (!cache_has_room()) {
+        thread->generation = cache.generation; /* it waits in no code of the cache */
+        make_room(thread);
+        block = translate_block(thread->pc);
+        thread->generation = cache.generation - 1;
+    }
+    if (thread->generation != cache.generation)
+        fast_renew(thread);
+    core_keep_room(&core, thread->thread);
+    return CACHE_START + block->code;
+}
+
 uint64_t thread_dispatch(struct native_thread *thread)
 {
     lock_take(&cache.lock);
@@ -255,8 +289,7 @@ uint64_t thread_dispatch(struct native_thread *thread)
     if (thread->plane_changed)
         threads_catch_up(thread);
     struct block *block = take_exit(thread, thread->exit_id);
-    uint64_t code = CACHE_START + block->code;
-    core_keep_room(&core, thread->thread);
+    uint64_t code = entry_of(thread, block);
     if (options.progress)
         progress_tell();
     lock_give(&cache.lock);
@@ -266,9 +299,11 @@ uint64_t thread_dispatch(struct native_thread *thread)
 
 uint64_t thread_enter(struct native_thread *thread)
 {
-    uint64_t code = CACHE_START + enter_block(thread)->code;
+    struct block *block = enter_block(thread);
+    if (thread->generation != cache.generation)
+        fast_renew(thread);
     core_keep_room(&core, thread->thread);
-    return code;
+    return CACHE_START + block->code;
 }
 
 struct block *thread_enter_block(struct native_thread *thread)

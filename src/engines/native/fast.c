@@ -629,6 +629,27 @@ static uint64_t slow_return_code(void)
     return address;
 }
 
+void fast_forget_code(uint64_t start, uint64_t end)
+{
+    for (struct stack *stack = core.stacks; stack; stack = stack->next)
+        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++) {
+            bool shared = entry->code == common.slow_return;
+            if (entry->code >= start && entry->code < end && !shared)
+                entry->code = common.slow_return;
+        }
+}
+
+/* Other threads may be pushing and popping, but what they push now is theirs to renew. */
+void fast_renew(struct native_thread *thread)
+{
+    for (struct stack *stack = core.stacks; stack; stack = stack->next)
+        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
+            if (cache_is_old(entry->code))
+                entry->code = common.slow_return;
+    memset(thread->children, 0, CHILD_SLOTS * sizeof *thread->children);
+    thread->generation = cache.generation;
+}
+
 void fast_init(void)
 {
     vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS), CACHE_START + CACHE_CONSTANTS);
@@ -637,6 +658,7 @@ void fast_init(void)
     common.slow_return = slow_return_code();
     core.no_landing = common.slow_return;
     jumps_init();
+    cache_keep_shared();
 }
 
 void fast_finish_entry(struct native_thread *thread, struct sigcontext *context)

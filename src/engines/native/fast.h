@@ -36,6 +36,12 @@ struct child_slot *fast_indirect_slot(const struct native_thread *thread,
 /* Returns into [start, end) do not go on in code of theirs: it is gone. */
 void fast_forget_landings(uint64_t start, uint64_t end);
 
+/* Nor do those whose code lies in [start, end) of the cache. */
+void fast_forget_code(uint64_t start, uint64_t end);
+
+/* The thread has left the code of an older generation, and nothing leads it back there. */
+void fast_renew(struct native_thread *thread);
+
 /* The cache is empty: emits what all blocks share, at the same addresses each time. */
 void fast_init(void);
 void fast_init_thread(struct native_thread *thread);

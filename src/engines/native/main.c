@@ -37,7 +37,6 @@
  *     traced leave the recording with their next exec.
  *   - threads that still run when another ends the process are counted up to a moment, not to an
  *     instruction. A request to start or stop reaches other threads with their next call.
- *   - the cache does not make room: 80 MB of copied code, some million instructions, is the end.
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
  *     instructions is noticed at its next entry only.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
@@ -120,6 +119,8 @@ static void parse_option(const char *argument)
         take_run_folder(value);
     else if ((value = option_value(argument, "--max-contexts=")))
         options.max_contexts = parse_number(value);
+    else if ((value = option_value(argument, "--cache-size=")))
+        cache_limit(parse_number(value));
     else if ((value = option_value(argument, "--budget=")))
         options.budget = parse_number(value);
     else if ((value = option_value(argument, "--checkpoint=")))

@@ -68,6 +68,8 @@ struct native_thread {
 
     /* threads.c */
     uint32_t is_free;        /* the record may be used again */
+    uint32_t generation;     /* of the cache, that it remembers addresses of */
+    bool is_outside;         /* in a system call or waiting for its turn: in no code of the cache */
     bool ended;              /* the program's thread is over */
     bool plane_changed;      /* its stack is still to be moved */
     bool is_vfork;           /* another process, in this one's memory until it calls exec */

@@ -82,6 +82,7 @@ static struct native_thread *thread_new(uint64_t stack_pointer)
     struct native_thread *thread = record_new();
     thread->self = thread;
     fast_init_thread(thread);
+    thread->generation = cache.generation;
     thread->flags = 0x202;
     thread->registers[REGISTER_RSP] = stack_pointer;
     live_count++;
@@ -146,6 +147,17 @@ void threads_settle_all(void)
         if (!thread->is_free && !thread->ended)
             settle(thread);
     lines_flush_contexts();
+}
+
+bool threads_have_renewed(const struct native_thread *but)
+{
+    for (const struct native_thread *thread = all; thread; thread = thread->next) {
+        bool runs = thread != but && !thread->ended &&
+                    !__atomic_load_n(&thread->is_free, __ATOMIC_ACQUIRE);
+        if (runs && !thread->is_outside && thread->generation != cache.generation)
+            return false;
+    }
+    return true;
 }
 
 void threads_catch_up(struct native_thread *thread)
@@ -308,6 +320,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         threads_forget_others(maker);
         cache_restart();
         fast_init();
+        maker->generation = cache.generation;
         fast_forget_landings(0, UINT64_MAX);
         forget_children(maker);
         lines_flush(maker);

@@ -20,6 +20,9 @@ _Noreturn long threads_call_exit_group(struct native_thread *thread);
 /* Counts go to another plane from now on: `thread` moves at once, the others with their next
  * call. */
 void threads_change_plane(struct native_thread *thread);
+/* Do all other threads remember only what the cache has now? The cache's lock is held. */
+bool threads_have_renewed(const struct native_thread *but);
+
 void threads_catch_up(struct native_thread *thread);
 
 /* What every thread has counted is in its contexts. */

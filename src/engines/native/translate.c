@@ -568,7 +568,7 @@ static void emit_block(struct translation *t)
 /* `part`: how many instructions at most, 0 for a whole block. */
 static struct block *translate(uint64_t pc, unsigned part)
 {
-    if (!cache_has_room())
+    if (cache_is_full())
         fail("the code cache is full", NULL);
     struct translation *t = &translation;
     t->pc = pc;
@@ -604,6 +604,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
     memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);
     if (options.line_detail) {
+        block->segment_count = t->segment_count;
         block->segments = arena_allocate(t->segment_count * sizeof *block->segments);
         memcpy(block->segments, t->segments, t->segment_count * sizeof *block->segments);
     }

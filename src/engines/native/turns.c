@@ -102,10 +102,12 @@ void turns_emit(struct translation *t, unsigned first, unsigned instructions)
 struct block *turns_next(struct native_thread *thread, unsigned instructions)
 {
     turns_take_back(thread, instructions);
+    thread->is_outside = true;
     lock_give(&cache.lock);
     turns_give(thread);
     turns_take(thread);
     lock_take(&cache.lock);
+    thread->is_outside = false;
     if (thread->lease >= instructions)
         return thread_enter_block(thread);
     if (!thread->lease)
