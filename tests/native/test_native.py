@@ -140,12 +140,41 @@ def test_total_is_that_of_single_stepping(name, detail, oracle, folder):
     ["ruby", "-e", "puts (1..10).sum"],
     ["luajit", "-e", "local s = 0 for i = 1, 1e7 do s = s + i % 3 end print(s)"],
     ["xz", "-T2", "-c", "/usr/bin/perl"],
+    ["lua", "-e", "local t = {} for i = 1, 1e5 do t[i] = i * 7919 % 10007 end table.sort(t) print(t[500])"],
+    ["perl", "-e", "my %h; $h{$_ % 97} += $_ for 1 .. 100000; print join ',', map { $h{$_} } sort keys %h"],
+    ["php", "-r", "echo array_sum(range(1, 100000)), preg_match('/(a+)+b/', str_repeat('a', 20).'b');"],
+    ["sqlite3", ":memory:", "with recursive c(x) as (select 1 union all select x + 1 from c where "
+     "x < 20000) select count(*), sum(x * x % 7) from c"],
+    ["openssl", "dgst", "-sha256", "/usr/bin/perl"],
+    ["gawk", "BEGIN { for (i = 0; i < 100000; i++) s += i % 13; print s }"],
 ), ids=lambda command: command[0])
 def test_real_program_is_not_disturbed(command, folder):
     program = shutil.which(command[0], path="/usr/bin:/bin")
     if not program:
         pytest.skip(f"{command[0]} is not installed")
     same_as_alone(folder, [program, *command[1:]], "--detail=function")
+
+
+PYTHONS = sorted(pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python3")) + \
+    [pathlib.Path("/usr/bin/python3")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ("test_json", "test_generators", "test_threading_local"))
+@pytest.mark.parametrize("python", PYTHONS, ids=lambda path: path.parent.parent.name)
+def test_pythons_own_tests_pass(python, module, folder):
+    if run([python, "-c", f"import test.{module}"]).returncode:
+        pytest.skip(f"{python} has no {module}")
+    done, info = record(folder, [python, "-m", "unittest", "-q", f"test.{module}"],
+                        "--detail=function")
+    assert done.returncode == 0, done.stderr.decode()
+    assert info["engine"] == "native"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sanitizer", ("address", "thread", "undefined"))
+def test_sanitizers(sanitizer, compiled, folder):
+    same_as_alone(folder, [compiled("threads", f"-fsanitize={sanitizer}")], "--detail=function")
 
 
 @pytest.mark.slow
