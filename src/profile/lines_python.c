@@ -16,6 +16,8 @@ static bool is_plumbing(const struct profile *profile, uint32_t function)
 {
     const struct function *row = &profile->functions[function];
 
+    if (python_is_trampoline(row->kind, profile_string(profile, row->name)))
+        return true;
     return row->kind == FUNCTION_NATIVE &&
            python_is_plumbing(profile_string(profile, profile->modules[row->module].path),
                               profile_string(profile, row->name),

@@ -90,17 +90,33 @@ static bool is_plumbing(const struct view_frame *frame)
            python_is_plumbing(frame->object, frame->name, frame->symbol);
 }
 
-/* By frame: 1 Python, 2 plumbing, 0 neither. */
-enum { PYTHON = 1, PLUMBING = 2 };
+/* What CPython's own trampolines (-X perf) are called in a perf map. */
+bool python_is_trampoline(enum function_kind kind, const char *name)
+{
+    return kind == FUNCTION_JIT && !strncmp(name, "py::", 4);
+}
+
+/* By frame. A trampoline is all that shows a Python function, or only doubles it. */
+enum { OTHER, PYTHON, PLUMBING, TRAMPOLINE };
+
+static uint8_t class_of(const struct view_frame *frame, bool watched)
+{
+    if (frame->kind == FUNCTION_PYTHON)
+        return PYTHON;
+    if (python_is_trampoline(frame->kind, frame->name))
+        return watched ? TRAMPOLINE : PYTHON;
+    return is_plumbing(frame) ? PLUMBING : OTHER;
+}
 
 static uint8_t *classify(const struct view *view)
 {
     uint8_t *classes = memory_allocate_zeroed(view->frame_count, 1);
+    bool watched = false;
 
     for (size_t i = 0; i < view->frame_count; i++)
-        classes[i] = view->frames[i].kind == FUNCTION_PYTHON ? PYTHON
-                     : is_plumbing(&view->frames[i])         ? PLUMBING
-                                                             : 0;
+        watched |= view->frames[i].kind == FUNCTION_PYTHON;
+    for (size_t i = 0; i < view->frame_count; i++)
+        classes[i] = class_of(&view->frames[i], watched);
     return classes;
 }
 
@@ -119,7 +135,7 @@ struct view *view_python(const struct view *view, enum python_mode mode)
         /* What is inlined in the evaluator is a part of it. */
         bool inlined = view->flags[i] & VIEW_INLINED && view->parent[i] != NONE &&
                        carries[view->parent[i]];
-        bool carried = below[i] && (class == PLUMBING || inlined);
+        bool carried = class == TRAMPOLINE || (below[i] && (class == PLUMBING || inlined));
         carries[i] = class == PYTHON || carried;
         bool hidden = mode == PYTHON_ONLY     ? class != PYTHON && !view_is_thread(view, i)
                       : mode == PYTHON_NATIVE ? class == PYTHON
