@@ -276,6 +276,23 @@ size_t elf_find_prefixed(const uint8_t *bytes, size_t size_bytes, const char *pr
     return found;
 }
 
+size_t elf_data_stretches(const uint8_t *bytes, size_t size_bytes, struct elf_stretch *stretches,
+                          size_t most)
+{
+    struct image image;
+    size_t count = 0;
+
+    if (!image_open(&image, bytes, size_bytes))
+        return 0;
+    for (size_t i = 0; i < image.segment_count && count < most; i++) {
+        const Elf64_Phdr *segment = &image.segments[i];
+        if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_X))
+            stretches[count++] = (struct elf_stretch){segment->p_vaddr,
+                                                      segment->p_vaddr + segment->p_filesz};
+    }
+    return count;
+}
+
 /* By start; of those at one address the longest first, so that it is the one that stays. */
 static bool candidate_before(const void *a, const void *b)
 {

@@ -23,4 +23,13 @@ bool elf_find_symbol(const uint8_t *image, size_t size_bytes, const char *name, 
 size_t elf_find_prefixed(const uint8_t *image, size_t size_bytes, const char *prefix,
                          uint64_t *starts, size_t most);
 
+/* The stretches of memory, as addresses in the module, that the file's data takes: those that are
+ * loaded and not executable, the first `most` of them. Returns how many. */
+struct elf_stretch {
+    uint64_t start, end;
+};
+
+size_t elf_data_stretches(const uint8_t *image, size_t size_bytes, struct elf_stretch *stretches,
+                          size_t most);
+
 #endif

@@ -246,9 +246,14 @@ static void add_frame(struct core *core, struct thread *thread, uint64_t address
     entry.place = (struct python_place){0};
     if (function) {
         struct context *caller = entry.context;
+        /* Below the evaluator, not below the instructions that it calls. */
+        if (caller->function == core->python.module->handlers && caller->parent)
+            caller = caller->parent;
+        struct code_function *code = entry.context->code;
         if (core->options.python_lines)
             caller = unlined(core, caller);
         entry.context = child_of(&core->tree, caller, function);
+        entry.context->code = code;
         entry.context->calls += called && starts;
         if (core->options.python_lines)
             find_lines(core, &entry, frame.code, function);

@@ -54,6 +54,8 @@
 #ifndef TRUEFLAME_CORE_PYTHON_H
 #define TRUEFLAME_CORE_PYTHON_H
 
+#include "core/elf_functions.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -105,6 +107,8 @@ enum python_readiness {
     PYTHON_MISREAD, /* there is one, but the first frame is not as it says */
 };
 
+#define PYTHON_DATA_STRETCHES 4
+
 /* What makes a module CPython. Addresses are in the module. */
 struct python_module {
     struct code_module *module;
@@ -114,6 +118,8 @@ struct python_module {
     /* The tail-calling interpreter's instructions, which are functions of their own, as one
      * function; NULL: the evaluator has them all. */
     struct code_function *handlers;
+    struct elf_stretch data[PYTHON_DATA_STRETCHES]; /* of the module */
+    size_t data_count;
     enum python_readiness readiness;
     bool told;               /* the engine's: it was said that it cannot be watched */
     bool checked;            /* frames look as the layout says: see python_function_of */
@@ -176,6 +182,12 @@ bool python_prepare(struct python_module *module);
 
 /* Does the watch apply to the code there? Its blocks are then the engine's to watch. */
 bool python_evaluates(const struct python_module *module, const struct code_function *function);
+
+/* The evaluator's function `from` jumps straight to `address` in `function`. If no symbol names that
+ * and it is jumped into its middle, or it is the tail-calling interpreter, then it is a part of the
+ * evaluator. To be asked before what is there is translated. */
+void python_jumps_to(struct python_module *module, struct code_function *from,
+                     const struct code_function *function, uint64_t address);
 
 /* May an engine rely on hot.python_word? */
 static inline bool python_word_is_known(const struct python_module *module)

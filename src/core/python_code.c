@@ -48,11 +48,12 @@ static uint32_t half_at(const uint8_t *bytes, unsigned offset)
 }
 
 /* The program's memory. What the interpreter is about to use itself need not be asked for, once it
- * is clear that things are where the layout says; engines that watch share its address space. */
+ * is clear that things are where the layout says; engines that watch share its address space.
+ * A word on the program's stack is another matter: who moves stacks about moves it too. */
 static const uint8_t *live_bytes(const struct python_module *module, uint64_t address,
                                  uint8_t *buffer, size_t size_bytes)
 {
-    if (module->checked && address >= LOWEST_ADDRESS)
+    if (module->checked && address >= LOWEST_ADDRESS && !module->layout.has_c_frame)
         return (const uint8_t *)(uintptr_t)address;
     return platform_read(address, buffer, size_bytes) ? buffer : NULL;
 }

@@ -235,7 +235,7 @@ struct python_lines *python_lines_of(struct python *python, uint64_t code,
 
     if (!python->module->checked)
         return NULL;
-    /* The interpreter holds these: see live_bytes in python_code.c. */
+    /* The interpreter holds these: a code object was found at this address. */
     __builtin_memcpy(&table, (const void *)(uintptr_t)(code + layout->code_line_table), 8);
     __builtin_memcpy(&size_bytes, (const void *)(uintptr_t)(table + BYTES_SIZE), 8);
     if (size_bytes > MOST_TABLE)

@@ -107,6 +107,126 @@ static bool layout_is_plausible(const struct python_layout *layout)
            layout->text_length <= PYTHON_TEXT_BYTES - 8;
 }
 
+/* ---- the tail-calling interpreter ---- */
+
+#define MOST_HANDLERS   4096
+#define HANDLER_PADDING 64  /* what may lie between two functions to align them */
+#define OPCODES         256 /* entries of the table of instructions */
+#define SMALL_EVALUATOR 8192 /* bytes: one that has the instructions in it is many times larger */
+#define CHUNK_WORDS     512
+#define TAIL_CALLS_FROM 14
+
+static bool is_among(uint64_t start, const uint64_t *starts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (starts[i] == start)
+            return true;
+    return false;
+}
+
+/* The functions that begin at `starts` become one: together they are what the evaluator is
+ * elsewhere. Neighbours become one range, so that most of their jumps stay inside. */
+static void join_handlers(struct python_module *python, const uint64_t *starts, size_t count)
+{
+    struct code_module *module = python->module;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < module->range_count && count; i++) {
+        struct code_range range = module->ranges[i];
+        struct code_range *last = kept ? &module->ranges[kept - 1] : NULL;
+        if (range.function && is_among(range.start, starts, count)) {
+            if (!python->handlers)
+                python->handlers = range.function;
+            range.function = python->handlers;
+        }
+        if (last && range.function && last->function == range.function &&
+            range.function == python->handlers && range.start - last->end < HANDLER_PADDING)
+            last->end = range.end;
+        else
+            module->ranges[kept++] = range;
+    }
+    if (count)
+        module->range_count = kept;
+}
+
+static void join_named_handlers(struct python_module *python, const uint8_t *image,
+                                size_t size_bytes)
+{
+    uint64_t *starts = platform_allocate(MOST_HANDLERS * sizeof *starts);
+    size_t count = elf_find_prefixed(image, size_bytes, "_TAIL_CALL_", starts, MOST_HANDLERS);
+
+    join_handlers(python, starts, count);
+    platform_release(starts, MOST_HANDLERS * sizeof *starts);
+}
+
+static const struct code_range *range_at(const struct code_module *module, uint64_t start)
+{
+    size_t low = 0, high = module->range_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (module->ranges[middle].start < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < module->range_count && module->ranges[low].start == start ? &module->ranges[low]
+                                                                           : NULL;
+}
+
+/* Looks for OPCODES addresses of functions in a row. False if there are none in the stretch. */
+static bool find_table(const struct python_module *python, const struct elf_stretch *stretch,
+                       uint64_t *starts)
+{
+    uint64_t bias = python->module->bias, words[CHUNK_WORDS];
+    size_t found = 0;
+
+    for (uint64_t at = (stretch->start + 7) & ~(uint64_t)7; at + sizeof words <= stretch->end;
+         at += sizeof words) {
+        if (!platform_read(bias + at, words, sizeof words))
+            return false;
+        for (size_t i = 0; i < CHUNK_WORDS; i++) {
+            const struct code_range *range = range_at(python->module, words[i] - bias);
+            if (!range || !range->function)
+                found = 0;
+            else
+                starts[found++] = range->start;
+            if (found == OPCODES)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Without symbols they are known by the table that they jump through. */
+static void find_nameless_handlers(struct python_module *python)
+{
+    const struct code_range *evaluator = range_at(python->module, python->evaluator);
+    uint64_t starts[OPCODES];
+
+    if (python->handlers || !evaluator || evaluator->end - evaluator->start > SMALL_EVALUATOR)
+        return;
+    for (size_t i = 0; i < python->data_count && !python->handlers; i++)
+        if (find_table(python, &python->data[i], starts)) {
+            join_handlers(python, starts, OPCODES);
+            python->handlers->name = "_TAIL_CALL_";
+        }
+}
+
+void python_jumps_to(struct python_module *python, struct code_function *from,
+                     const struct code_function *function, uint64_t address)
+{
+    struct code_module *module = python->module;
+
+    if (function == from || function->module != module ||
+        (!python->handlers && address == module->bias + function->start) ||
+        !(function->flags & CODE_FUNCTION_GUESSED))
+        return;
+    for (size_t i = 0; i < module->range_count; i++)
+        if (module->ranges[i].function == function)
+            module->ranges[i].function = from;
+}
+
 bool python_prepare(struct python_module *module)
 {
     uint64_t version;
@@ -128,6 +248,8 @@ bool python_prepare(struct python_module *module)
     } else {
         return false;
     }
+    if (module->minor >= TAIL_CALLS_FROM)
+        find_nameless_handlers(module);
     module->readiness = PYTHON_READY;
     return true;
 }
@@ -151,45 +273,6 @@ static unsigned find_minor(const uint8_t *image, size_t size_bytes)
     return 0;
 }
 
-#define MOST_HANDLERS   4096
-#define HANDLER_PADDING 64 /* what may lie between two functions to align them */
-
-static bool is_among(uint64_t start, const uint64_t *starts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (starts[i] == start)
-            return true;
-    return false;
-}
-
-/* The instructions of the tail-calling interpreter jump to one another: together they are what the
- * evaluator is elsewhere. Neighbours become one range, so that most of those jumps stay inside. */
-static void join_handlers(struct python_module *python, const uint8_t *image, size_t size_bytes)
-{
-    struct code_module *module = python->module;
-    uint64_t *starts = platform_allocate(MOST_HANDLERS * sizeof *starts);
-    size_t count = elf_find_prefixed(image, size_bytes, "_TAIL_CALL_", starts, MOST_HANDLERS);
-    size_t kept = 0;
-
-    for (size_t i = 0; i < module->range_count && count; i++) {
-        struct code_range range = module->ranges[i];
-        struct code_range *last = kept ? &module->ranges[kept - 1] : NULL;
-        if (range.function && is_among(range.start, starts, count)) {
-            if (!python->handlers)
-                python->handlers = range.function;
-            range.function = python->handlers;
-        }
-        if (last && range.function && last->function == range.function &&
-            range.function == python->handlers && range.start - last->end < HANDLER_PADDING)
-            last->end = range.end;
-        else
-            module->ranges[kept++] = range;
-    }
-    if (count)
-        module->range_count = kept;
-    platform_release(starts, MOST_HANDLERS * sizeof *starts);
-}
-
 struct python_module *python_recognise(struct code_module *module, const uint8_t *image,
                                        size_t size_bytes)
 {
@@ -203,6 +286,8 @@ struct python_module *python_recognise(struct code_module *module, const uint8_t
         found.minor = find_minor(image, size_bytes);
     struct python_module *kept = platform_allocate(sizeof *kept);
     *kept = found;
-    join_handlers(kept, image, size_bytes);
+    join_named_handlers(kept, image, size_bytes);
+    kept->data_count =
+        elf_data_stretches(image, size_bytes, kept->data, PYTHON_DATA_STRETCHES);
     return kept;
 }

@@ -252,6 +252,13 @@ static void tail_call(struct translation *translation, Addr target)
 void transfer_direct_jump(struct translation *translation, Addr target, IRExpr *guard)
 {
     struct code_place place = code_map_find(&core.code, target);
+    struct block_info *source = translation->info;
+
+    if (place.function && source->module->python &&
+        python_evaluates(source->module->python, source->function)) {
+        python_jumps_to(source->module->python, source->function, place.function, target);
+        place = code_map_find(&core.code, target);
+    }
 
     /* A stub's end sees to what is entered, but takes the frame for granted. */
     if (place.plt) {
