@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -10,20 +11,39 @@ BUILD = os.environ.get("TRUEFLAME_BUILD", os.path.join(ROOT, "build"))
 TRUEFLAME = os.path.join(BUILD, "trueflame")
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases.py")
-VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
+VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+
+
+def is_elf(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def interpreter_of(version):
+    """As pyenv installs it, or on the path; None if there is none."""
+    paths = sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")))
+    paths += [path for path in [shutil.which(f"python{version}")] if path and is_elf(path)]
+    return paths[0] if paths else None
 ENGINES = ("valgrind", "native")
 
 
 def interpreters():
-    """Version and path of each Python there is: of each version, and the system's own."""
-    found = []
-    for version in VERSIONS:
-        pattern = os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")
-        paths = sorted(glob.glob(pattern))
-        found.append((version, paths[-1] if paths else None))
+    """Version and path of each Python there is: of each version, the system's own, and what
+    TRUEFLAME_PYTHONS names (paths with colons between them)."""
+    found = [(version, interpreter_of(version)) for version in VERSIONS]
     system = os.path.realpath("/usr/bin/python3")
-    found.append((re.search(r"3\.\d+", system).group(), system))
+    named = [path for path in os.environ.get("TRUEFLAME_PYTHONS", "").split(":") if path]
+    for path in [system, *named]:
+        found.append((re.search(r"python(3\.\d+)$", path).group(1), path))
     return found
+
+
+def identity(version, path):
+    """What pytest calls it."""
+    if path and path.startswith("/usr"):
+        return f"{version}-system"
+    named = os.environ.get("TRUEFLAME_PYTHONS", "").split(":")
+    return f"{version}-{named.index(path)}" if path in named else version
 
 
 def number(version):

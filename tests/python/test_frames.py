@@ -10,8 +10,8 @@ import pytest
 import support
 from support import CASES, interpreters, number
 
-PYTHONS = [pytest.param((version, path), id=f"{version}-system" if path and path.startswith("/usr")
-                        else version) for version, path in interpreters()]
+PYTHONS = [pytest.param((version, path), id=support.identity(version, path))
+           for version, path in interpreters()]
 
 
 @pytest.fixture(scope="module", params=support.ENGINES)

@@ -1,0 +1,141 @@
+"""Instructions by line of Python source, on each installed CPython: they add up to what the functions
+cost, on the lines that ran and on no others."""
+import base64
+import json
+import re
+import subprocess
+import zlib
+
+import pytest
+
+import support
+from support import number
+from test_frames import PYTHONS
+
+PROGRAM = """\
+import sys
+
+def fib(n):
+    if n < 2:
+        return n
+    one = fib(n - 1)
+    other = fib(n - 2)
+    return one + other
+
+def never(n):
+    return n
+
+def cheap_and_dear(n):
+    total = 0
+
+    for i in range(n):
+        total += i
+    total += sum(range(100000))
+    return total
+
+def raises(n):
+    try:
+        int("x" * n)
+    except ValueError:
+        n += 1
+    finally:
+        n += 2
+    return n
+
+def numbers(n):
+    for i in range(n):
+        yield i
+
+def main():
+    cheap_and_dear(1000)
+    for _ in range(10):
+        raises(3)
+    list(numbers(50))
+    fib(10)
+    for i in range(20):
+        exec("a = 1" + chr(10) * (i % 3 + 1) + "b = 2")
+
+main()
+"""
+RAN = {1, 3, 4, 5, 6, 7, 8, 10, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24, 25, 27, 28, 30, 31, 32, 34,
+       35, 36, 37, 38, 39, 40, 41, 43}
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def lines(request, tmp_path_factory):
+    """(version, recording, path of the program)"""
+    version, path = request.param
+    if not path:
+        pytest.skip(f"Python {version} is not installed")
+    folder = tmp_path_factory.mktemp(version)
+    program = folder / "program.py"
+    program.write_text(PROGRAM)
+    support.record(path, folder / "lines.flame", "-S", program, options=["--detail=line"])
+    return version, folder / "lines.flame", str(program)
+
+
+def report(flame, *options):
+    return json.loads(subprocess.run(
+        [support.TRUEFLAME, "report", str(flame), "--json", "--limit=100000", *options],
+        capture_output=True, text=True, check=True, timeout=120).stdout)
+
+
+def by_line(flame, file, *options):
+    found = report(flame, f"--lines={file}", *options)["lines"]
+    return {row["line"]: row["instructions"] for row in found}
+
+
+def self_of(flame, file, mode):
+    return {row["name"]: row["self"] for row in report(flame, f"--python={mode}")["functions"]
+            if row["name"].endswith(":" + file)}
+
+
+@pytest.mark.parametrize("mode", ["mixed", "only"])
+def test_lines_add_up_to_the_functions(lines, mode):
+    _, flame, program = lines
+    found = by_line(flame, program, f"--python={mode}")
+    assert sum(found.values()) == sum(self_of(flame, program, mode).values())
+    fib = self_of(flame, program, mode)[f"py::fib:{program}"]
+    # The line of `def` has the making of the function too, which is the module's.
+    inside = sum(found[line] for line in range(4, 9))
+    assert inside <= fib <= inside + found[3]
+
+
+def test_only_lines_that_ran_have_instructions(lines):
+    _, flame, program = lines
+    # Some versions have instructions for a `try` or `finally` of their own, some have not.
+    assert RAN - set(by_line(flame, program)) <= {22, 26}
+    assert set(by_line(flame, program)) - RAN <= {22, 26}
+
+
+def test_native_code_counts_for_the_line_that_called_it(lines):
+    _, flame, program = lines
+    mixed, only = by_line(flame, program), by_line(flame, program, "--python=only")
+    assert mixed[18] < mixed[17] < only[18]
+    assert by_line(flame, program, "--python=only")[18] > 100000 * 5
+    assert all(only[line] >= cost for line, cost in mixed.items())
+
+
+def test_code_at_the_same_address_has_its_own_lines(lines):
+    _, flame, _ = lines
+    found = by_line(flame, "<string>")
+    assert {1, 2, 3, 4} <= set(found)
+    # b is on line 2 seven times, on line 3 seven times and on line 4 six times, at the same cost.
+    assert found[2] == found[3] == found[4] * 7 // 6
+
+
+def test_no_lines_of_python_without_python(lines):
+    done = subprocess.run([support.TRUEFLAME, "report", lines[1], f"--lines={lines[2]}",
+                           "--python=native"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "knows no line" in done.stderr
+
+
+def test_the_page_has_the_source_of_the_lines(lines, tmp_path):
+    version, flame, program = lines
+    if number(version) != 12:
+        pytest.skip("one version is enough")
+    page = tmp_path / "page.html"
+    subprocess.run([support.TRUEFLAME, "export", flame, "-f", "html", "--embed-source", "-o", page],
+                   check=True, timeout=60)
+    data = max(re.findall(r"[A-Za-z0-9+/=]{1000,}", page.read_text(errors="replace")), key=len)
+    assert b"total += sum(range(100000))" in zlib.decompress(base64.b64decode(data))

@@ -1,0 +1,168 @@
+"""Programs of every kind, as they are: what they print is what they print alone, their Python
+functions are in the profile, nothing had to be repaired."""
+import os
+import subprocess
+
+import pytest
+
+import support
+from support import number
+from test_frames import PYTHONS
+
+HERE = support.HERE + "/programs/"
+INSTALLED = [python for python in PYTHONS if python.values[0][1]]
+NEWEST = INSTALLED[-1:] + [p for p in INSTALLED if p.values[0][0] == "3.12"][:1]
+
+
+def calls_of(flame, *options):
+    """{name without file: calls} of the Python functions, over all processes."""
+    calls = {}
+    tree = support.export(flame, "--python=only", *options)
+    for frame, count in zip(tree["nodes"]["frame"], tree["nodes"]["calls"]):
+        frame = tree["frames"][frame]
+        if frame["kind"] == "python":
+            name = support.short(support.qualified_name(frame))
+            calls[name] = calls.get(name, 0) + count
+    return calls
+
+
+def run_as_alone(python, folder, program, *arguments, options=(), before=()):
+    """Records the program; returns the recording. `before`: arguments of the interpreter."""
+    flame = folder / "program.flame"
+    path = HERE + program if program.endswith(".py") else program
+    command = [*before, path, *arguments]
+    alone = subprocess.run([python, *command], capture_output=True, text=True, timeout=100,
+                           env=dict(os.environ, PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1"))
+    assert support.record(python, flame, *command, options=options) == alone.stdout
+    repairs = support.info(flame)["repairs"]
+    assert repairs["python-resync"] == 0 and repairs["unmatched-return"] == 0
+    return flame
+
+
+@pytest.fixture(params=INSTALLED)
+def python(request):
+    return request.param.values[0] if hasattr(request.param, "values") else request.param
+
+
+@pytest.fixture(params=NEWEST)
+def new_python(request):
+    return request.param.values[0] if hasattr(request.param, "values") else request.param
+
+
+@pytest.mark.slow
+def test_libraries_of_every_day(python, tmp_path):
+    """json, re, decimal, sqlite3 with a Python collation."""
+    calls = calls_of(run_as_alone(python[1], tmp_path, "libraries.py"))
+    assert calls["do_json"] == calls["do_re"] == calls["do_decimal"] == calls["do_sqlite"] == 1
+    assert calls["by_length"] > 50
+    assert calls["loads"] == 1 and calls["dumps"] == 2
+
+
+@pytest.mark.slow
+def test_asyncio_server_and_client(python, tmp_path):
+    calls = calls_of(run_as_alone(python[1], tmp_path, "server.py"))
+    assert calls["handle"] >= 5 and calls["client"] >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_multiprocessing(new_python, tmp_path, method):
+    flame = run_as_alone(new_python[1], tmp_path, "pool.py", method)
+    assert calls_of(flame)["square"] == 20
+    assert len(support.info(flame)["processes"]) >= 3
+
+
+def test_sub_interpreters(python, tmp_path):
+    if number(python[0]) < 10:
+        pytest.skip("its sub-interpreters have no loadable source")
+    calls = calls_of(run_as_alone(python[1], tmp_path, "interpreters.py"))
+    assert calls["inside"] == 20 and calls["outside"] == 1
+
+
+@pytest.mark.parametrize("way", ["-X perf", "activate_stack_trampoline"])
+def test_trampolines_of_its_own(python, tmp_path, way):
+    """The same stack, whether they are there or not."""
+    if number(python[0]) < 12:
+        pytest.skip("has no trampolines of its own")
+    before = ["-X", "perf"] if way == "-X perf" else []
+    flame = run_as_alone(python[1], tmp_path, "trampolines.py", way, before=before)
+    tree = support.export(flame, "--python=mixed")
+    paths = {path for path in named_paths(tree) if path and path[0] == "<module>"}
+    assert ("<module>", "main", "bar", "foo") in paths
+    assert not any(path.count("bar") > 1 or path.count("foo") > 1 for path in paths)
+    assert calls_of(flame)["foo"] == 30
+
+
+def named_paths(tree):
+    """Paths of all frames whose names begin with py::, whatever they are."""
+    paths = []
+    for parent, frame in zip(tree["nodes"]["parent"], tree["nodes"]["frame"]):
+        path = paths[parent] if parent >= 0 else ()
+        name = tree["frames"][frame]["name"]
+        if name.startswith("py::"):
+            path += (support.short(name[4:].split(":")[0]),)
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.slow
+def test_pytest_on_a_small_suite(tmp_path):
+    suite = tmp_path / "test_small.py"
+    suite.write_text("import pytest\n\n@pytest.mark.parametrize('n', range(4))\n"
+                     "def test_even(n):\n    assert n % 2 == n & 1\n")
+    flame = tmp_path / "pytest.flame"
+    said = support.record("/usr/bin/python3", flame, "-m", "pytest", "-q", "-p",
+                          "no:cacheprovider", suite)
+    assert "4 passed" in said
+    assert calls_of(flame)["test_even"] == 4
+
+
+def test_children_and_virtual_environments(tmp_path):
+    """`env python3` in a virtual environment, which starts another as a child."""
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", tmp_path / "venv"],
+                   check=True, timeout=60)
+    flame = tmp_path / "env.flame"
+    environment = dict(os.environ, PATH=f"{tmp_path}/venv/bin:/usr/bin:/bin", PYTHONHASHSEED="0")
+    done = subprocess.run(
+        [support.TRUEFLAME, "record", "--engine=valgrind", "--quiet", "-o", flame, "--", "env",
+         "python3", HERE + "parent.py"], capture_output=True, text=True, timeout=100,
+        env=environment)
+    assert done.stdout == "3\n", done.stderr
+    assert calls_of(flame)["in_parent"] == 1
+    assert calls_of(flame)["in_child"] == 3
+
+
+@pytest.mark.parametrize("skip", ["", "skip"])
+def test_a_benchmark_that_asks_for_what_it_wants(new_python, tmp_path, skip):
+    """Requests sent through ctypes, as benchmark tools do: the path is true from the first
+    instruction, the function that started recording is on it only until it returns, and the interpreter's object can
+    be skipped by the program itself."""
+    library = tmp_path / "requests.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", f"-I{support.ROOT}/include", "-o", library,
+                    HERE + "requests.c"], check=True)
+    flame = tmp_path / "benchmark.flame"
+    support.record(new_python[1], flame, HERE + "benchmark.py", library, skip,
+                   options=["--start=off", "--detail=line"])
+    info = support.info(flame)
+    assert [part["name"] for part in info["parts"]][:1] == ["work"]
+    tree = support.export(flame, "--part=work")
+    paths = named_paths(tree)
+    assert ("<module>", "root_frame", "work", "<genexpr>", "leaf") in paths
+    assert all(path[-1] == "start" for path in paths if "start" in path)
+    assert calls_of(flame, "--part=work")["leaf"] == 25
+    shown = [tree["frames"][frame] for frame in set(tree["nodes"]["frame"])]
+    interpreters = [frame for frame in shown if frame["kind"] == "native"
+                    and ("/libpython" in frame["object"] or "/python3" in frame["object"])]
+    assert bool(interpreters) != bool(skip)
+
+
+def test_the_hash_seed_is_fixed_and_said():
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
+    done = subprocess.run(
+        [support.TRUEFLAME, "record", "--engine=valgrind", "-o", os.devnull, "--",
+         "/usr/bin/python3", "-S", "-c", "print(hash('x'))"], capture_output=True, text=True,
+        timeout=100, env=environment)
+    alone = subprocess.run(["/usr/bin/python3", "-S", "-c", "print(hash('x'))"], text=True,
+                           capture_output=True, env=dict(environment, PYTHONHASHSEED="0"))
+    assert done.stdout == alone.stdout
+    assert "PYTHONHASHSEED=0" in done.stderr
