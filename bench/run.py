@@ -11,6 +11,7 @@ the largest process. Ends with status 1 if a profile is not right: unmatched ret
 the details do not agree on. --all runs the other benchmarks of this folder too.
 """
 import argparse
+import functools
 import json
 import math
 import os
@@ -22,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", ROOT / "build"))
 TRUEFLAME = BUILD / "trueflame"
+PLACE = BUILD / "bench"
 OTHERS = ("reading.py", "symbols.py", "viewer.py", "riscv.py", "native.py")
 NATIVE, NONE, CALLGRIND = "native", "none", "callgrind"
 
@@ -113,18 +115,26 @@ class Cost:
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "LC_ALL": "C.UTF-8"}
 
 
+@functools.cache
+def launcher():
+    program = PLACE / "launch"
+    subprocess.run(["gcc", "-O1", "-o", program, HERE / "launch.c"], check=True)
+    return program
+
+
 def run(command, stdin, output):
+    used = f"{output}.used"
     with open(stdin or os.devnull, "rb") as source, open(output, "wb") as out, \
             open(f"{output}.err", "wb") as errors:
         # Hash tables of pointers cost what their addresses make them cost: the same each time.
-        process = subprocess.Popen(["setarch", "-R", *map(str, command)], stdin=source, stdout=out,
-                                   stderr=errors, env=ENVIRONMENT)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        status = subprocess.run([launcher(), used, "setarch", "-R", *map(str, command)],
+                                stdin=source, stdout=out, stderr=errors, env=ENVIRONMENT,
+                                check=False).returncode
     said = pathlib.Path(f"{output}.err").read_text(errors="replace").strip()
-    if process.returncode:
-        return Cost(refused=said or f"status {process.returncode}")
-    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    if status:
+        return Cost(refused=said or f"status {status}")
+    user, system, kilobytes = map(int, pathlib.Path(used).read_text().split())
+    return Cost((user + system) / 1e6, kilobytes / 1024)
 
 
 def measure(command, stdin, made, place, rounds):
@@ -211,14 +221,13 @@ def main():
     parser.add_argument("--only", default=",".join(PROGRAMS))
     parser.add_argument("--all", action="store_true", help="the other benchmarks too")
     options = parser.parse_args()
-    place = BUILD / "bench"
-    place.mkdir(parents=True, exist_ok=True)
-    results, wrong, made = {}, [], ways(place)
+    PLACE.mkdir(parents=True, exist_ok=True)
+    results, wrong, made = {}, [], ways(PLACE)
     for name in options.only.split(","):
-        command, stdin = PROGRAMS[name](place, options.scale)
+        command, stdin = PROGRAMS[name](PLACE, options.scale)
         print(f"{name}: {' '.join(map(str, command))}", flush=True)
-        results[name] = measure(command, stdin, made, place, options.rounds)
-        said, totals = check(name, results[name], place)
+        results[name] = measure(command, stdin, made, PLACE, options.rounds)
+        said, totals = check(name, results[name], PLACE)
         wrong += said
         for way, total in totals.items():
             print(f"  {way:18} {total:>16,} instructions")
