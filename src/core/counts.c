@@ -45,7 +45,7 @@ void counts_add(struct counts *counts, uint64_t key, uint64_t count)
     if (row->key != EMPTY)
         return;
     row->key = key;
-    if (4 * ++counts->row_count <= 3 * counts->row_capacity)
+    if (2 * ++counts->row_count <= counts->row_capacity)
         return;
     struct count *old = counts->rows;
     size_t old_capacity = counts->row_capacity;

@@ -123,7 +123,7 @@ struct context *tree_twin_of(struct tree *tree, struct context *parent,
  * or a block: a cache can be indexed with a part of the sum. */
 static inline uint64_t tree_key(uint32_t number)
 {
-    return (uint64_t)number << 32 | (number * 0x9e3779b1u >> 11 & ~63u);
+    return (uint64_t)number << 32 | (number * 0x9e3779b1u >> 9 & ~63u);
 }
 
 static inline struct context *tree_context(const struct tree *tree, uint32_t number)

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #define GROUP_BLOCKS 7
-#define GROUPS       (1u << 15)
+#define GROUPS       (1u << 17)
 
 struct group {
     uint64_t key; /* 0: none */

@@ -10,7 +10,8 @@
  *     hit   : group.key == key    ->  group.counts[block % 7] += 1
  *     miss  : slow_count, which adds the old group's counts to the core's and begins a new one
  *
- * A group is a cache line, and context.key spreads contexts over the cache.
+ * A group is a cache line, and context.key spreads contexts over the cache. It is large (8 MB, used
+ * as far as the program needs it) because a miss costs as much as a hundred hits.
  */
 #ifndef TRUEFLAME_VALGRIND_COUNTERS_H
 #define TRUEFLAME_VALGRIND_COUNTERS_H
