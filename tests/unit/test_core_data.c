@@ -131,6 +131,28 @@ static void a_flush_leaves_nothing_to_count_twice(void **state)
             assert_int_equal(counts_row(&counts, i)->count, 11);
 }
 
+/* An engine with a cache of its own adds to the rows, and a row says what it is of. */
+static void rows_know_their_context_and_block(void **state)
+{
+    enum { CONTEXTS = 3000, BLOCKS = 40 };
+    struct counts counts;
+
+    (void)state;
+    counts_init(&counts);
+    for (uint32_t context = 0; context < CONTEXTS; context++)
+        for (uint32_t block = 1; block <= BLOCKS; block++)
+            counts_add(&counts, tree_key(context) + block, context + 1000 * block);
+    assert_int_equal(counts.row_count, CONTEXTS * BLOCKS);
+    for (size_t i = 0; i < counts.row_capacity; i++) {
+        const struct count *row = counts_row(&counts, i);
+        if (row)
+            assert_int_equal(row->count,
+                             counts_row_context(row) + 1000 * counts_row_block(row));
+    }
+    assert_int_equal(counts_get(&counts, tree_key(7) + 2), 2007);
+    assert_int_equal(counts_get(&counts, tree_key(7) + BLOCKS + 1), 0);
+}
+
 /* ---- numbers ---- */
 
 static void sites_have_one_number_each(void **state)
@@ -210,6 +232,7 @@ int main(void)
         TEST(words),
         TEST(counters_that_push_each_other_out_are_kept),
         TEST(a_flush_leaves_nothing_to_count_twice),
+        TEST(rows_know_their_context_and_block),
         TEST(sites_have_one_number_each),
         TEST(blocks_have_one_number_each),
         TEST(skip_patterns_add_up),

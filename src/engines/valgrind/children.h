@@ -13,8 +13,8 @@
  * context.key spreads contexts over the cache, so that nothing has to be multiplied here. A direct
  * call's site says its target: it leaves out both mentions of it.
  *
- * Behind both stands the tree (core_callee, core_mismatch). It is a static array because its address
- * then fits into the operand of an instruction.
+ * Behind both stands the tree (core_callee, core_mismatch). It is a static array because its
+ * address then fits into the operand of an instruction.
  */
 #ifndef TRUEFLAME_VALGRIND_CHILDREN_H
 #define TRUEFLAME_VALGRIND_CHILDREN_H

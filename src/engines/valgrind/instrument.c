@@ -14,8 +14,8 @@
  * Counting at the start is exact because chasing is off: a block is left only at its end, or by a
  * fault, which events.c takes back. To know what was counted, it must know which block faulted.
  * Most do not say, because any that contains the instruction will do: they all end alike. The
- * others say their number in hot.block: those that run on, anonymous code, which changes, those that
- * Python's lines cut, and with a budget all.
+ * others say their number in hot.block: those that run on, anonymous code, which changes, those
+ * that Python's lines cut, and with a budget all.
  *
  * Cost: four host instructions a block, at line detail ten; a call or a return about fourteen.
  */
@@ -133,7 +133,8 @@ static void emit_body(struct translation *translation, Int at, const struct pyth
             /* A new frame is not complete yet when it is stored; at the end of the block it is. */
             frame_stored |= python && python_word_is_known(python) &&
                             python_may_set_frame(python, block, statement);
-            if (python && core.options.python_lines && python_may_set_line(python, block, statement))
+            if (python && core.options.python_lines &&
+                python_may_set_line(python, block, statement))
                 python_emit_line_check(translation, python);
             continue;
         }

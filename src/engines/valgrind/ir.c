@@ -134,8 +134,8 @@ void ir_call_if(IRExpr *guard, const HChar *name, void *function, IRExpr **argum
 
 void ir_call_with_registers(const HChar *name, void *function)
 {
-    IRDirty *dirty = unsafeIRDirty_0_N(1, name, VG_(fnptr_to_fnentry)(function),
-                                       mkIRExprVec_1(IRExpr_GSPTR()));
+    IRDirty *dirty =
+        unsafeIRDirty_0_N(1, name, VG_(fnptr_to_fnentry)(function), mkIRExprVec_1(IRExpr_GSPTR()));
 
     /* VEX insists that it reads one. */
     dirty->nFxState = 1;

@@ -7,9 +7,9 @@
  * Valgrind needs them: function ranges come from core/code.h, names after the run from src/symbols.
  * What is lost are the names in Valgrind's own words about a program that dies of a fault.
  *
- * Checks of the IR. VEX checks each block several times over, for mistakes of its own and of a tool:
- * a twentieth of the time of a program that runs much code seldom. The tests run enough blocks to
- * know without. Build with -DCHECK_IR to have them, when changing what is emitted.
+ * Checks of the IR. VEX checks each block several times over, for mistakes of its own and of a
+ * tool: a twentieth of the time of a program that runs much code seldom. The tests run enough
+ * blocks to know without. Build with -DCHECK_IR to have them, when changing what is emitted.
  *
  * There are no options for these, so the linker puts these functions before Valgrind's (--wrap, in
  * meson.build).

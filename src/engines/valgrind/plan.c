@@ -64,9 +64,8 @@ Bool plan_next_is(const IRSB *block, Addr address)
 
 Bool plan_is_fault(IRJumpKind kind)
 {
-    return kind == Ijk_SigSEGV || kind == Ijk_SigBUS || kind == Ijk_SigILL ||
-           kind == Ijk_SigFPE || kind == Ijk_SigFPE_IntDiv || kind == Ijk_SigFPE_IntOvf ||
-           kind == Ijk_NoDecode;
+    return kind == Ijk_SigSEGV || kind == Ijk_SigBUS || kind == Ijk_SigILL || kind == Ijk_SigFPE ||
+           kind == Ijk_SigFPE_IntDiv || kind == Ijk_SigFPE_IntOvf || kind == Ijk_NoDecode;
 }
 
 /* ---- instructions ---- */
@@ -109,8 +108,7 @@ static Bool has_exit(const IRSB *block, Int mark, Int *next)
     Int i;
 
     for (i = mark + 1; i < block->stmts_used && block->stmts[i]->tag != Ist_IMark; i++)
-        exits |= block->stmts[i]->tag == Ist_Exit &&
-                 !plan_is_fault(block->stmts[i]->Ist.Exit.jk);
+        exits |= block->stmts[i]->tag == Ist_Exit && !plan_is_fault(block->stmts[i]->Ist.Exit.jk);
     *next = i;
     return exits;
 }

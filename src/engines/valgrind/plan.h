@@ -36,7 +36,8 @@ struct plan {
 void plan_cut(IRSB *block, const struct code_place *place);
 
 /* Fills `plan`, and the lengths and marks of `info`. `python` is NULL unless it is a block of a
- * watched evaluator: what comes after an instruction that may begin another line is a new segment. */
+ * watched evaluator: what comes after an instruction that may begin another line is a new segment.
+ */
 void plan_make(struct plan *plan, struct block_info *info, const IRSB *block,
                const struct python_module *python);
 

@@ -10,8 +10,7 @@ struct python_module *python_watched(const struct code_place *place)
     struct python_module *python = place->module->python;
 
     if (!options.python || !python || !place->function ||
-        (place->function->start != python->evaluator &&
-         !python_evaluates(python, place->function)))
+        (place->function->start != python->evaluator && !python_evaluates(python, place->function)))
         return NULL;
     if (python_prepare(python))
         return python;
@@ -69,8 +68,8 @@ static Int store_bytes(const IRSB *block, const IRStmt *statement)
                : 0;
 }
 
-/* The word is either in a C frame of the evaluator, which it reaches by the stack pointer or a frame
- * pointer, or in the thread state. */
+/* The word is either in a C frame of the evaluator, which it reaches by the stack pointer or a
+ * frame pointer, or in the thread state. */
 Bool python_may_set_frame(const struct python_module *python, const IRSB *block,
                           const IRStmt *statement)
 {
@@ -118,9 +117,8 @@ void python_emit_frame_check(struct translation *translation, const struct pytho
 void python_emit_line_check(struct translation *translation, const struct python_module *python)
 {
     IRExpr *place = ir_hot(HOT(python_ip));
-    IRExpr *pointer = python->layout.ip_bytes == 8
-                          ? ir_load(place, 0)
-                          : ir_one_op(Iop_32Uto64, ir_load_half(place));
+    IRExpr *pointer = python->layout.ip_bytes == 8 ? ir_load(place, 0)
+                                                   : ir_one_op(Iop_32Uto64, ir_load_half(place));
     IRExpr *gone = ir_op(Iop_Sub64, pointer, ir_hot(HOT(python_line)));
 
     IR_CALL_IF(ir_op(Iop_CmpLE64U, ir_hot(HOT(python_line_size)), gone), slow_python_line,

@@ -177,10 +177,12 @@ void unknown_python(struct python_module *python)
     if (python->told)
         return;
     python->told = True;
-    VG_(printf)("trueflame: %s is a CPython %s: its Python frames are not shown "
-                "(--python=trampoline may do)\n", python->module->path,
-                python->readiness == PYTHON_MISREAD ? "whose frames are not as expected"
-                                                    : "that is not known here");
+    VG_(printf)
+    ("trueflame: %s is a CPython %s: its Python frames are not shown "
+     "(--python=trampoline may do)\n",
+     python->module->path,
+     python->readiness == PYTHON_MISREAD ? "whose frames are not as expected"
+                                         : "that is not known here");
 }
 
 VG_REGPARM(1) void slow_python_frame(UWord frame)

@@ -64,8 +64,7 @@ static struct lookup look_up(struct translation *translation, IRExpr *site, IREx
     IRExpr *spread = target->tag == Iex_Const
                          ? ir_word(2 * target->Iex.Const.con->Ico.U64 & CHILDREN_MASK)
                          : ir_op(Iop_Shl64, target, IRExpr_Const(IRConst_U8(1)));
-    IRExpr *place =
-        ir_op(Iop_And64, ir_op(Iop_Add64, key, spread), ir_word(CHILDREN_MASK));
+    IRExpr *place = ir_op(Iop_And64, ir_op(Iop_Add64, key, spread), ir_word(CHILDREN_MASK));
     IRExpr *other_key = ir_op(Iop_Xor64, key, ir_load(place, (Addr)&children->key));
     IRExpr *other_target = ir_op(Iop_Xor64, target, ir_load(place, (Addr)&children->target));
 
@@ -121,8 +120,7 @@ static void indirect_call(struct translation *translation, UInt site)
 {
     IRExpr *target = translation->block->next;
     struct lookup lookup = look_up(translation, ir_word(site * SITE_STEP), target);
-    IRExpr *reason =
-        core.options.max_contexts ? or_stack_is_full(lookup.differs) : lookup.differs;
+    IRExpr *reason = core.options.max_contexts ? or_stack_is_full(lookup.differs) : lookup.differs;
 
     IR_CALL_IF(ir_one_op(Iop_CmpNEZ64, reason), slow_call_indirect,
                mkIRExprVec_2(ir_word(site), target));
@@ -164,8 +162,8 @@ void transfer_stub_jump(struct translation *translation)
 {
     IRExpr *target = translation->block->next;
     IRExpr *site = ir_hot(HOT(pending_site));
-    struct lookup lookup = look_up(
-        translation, ir_op(Iop_Shl64, site, IRExpr_Const(IRConst_U8(5))), target);
+    struct lookup lookup =
+        look_up(translation, ir_op(Iop_Shl64, site, IRExpr_Const(IRConst_U8(5))), target);
 
     ir_set_hot(HOT(pending_site), ir_word(0));
     IR_CALL_IF(ir_one_op(Iop_CmpNEZ64, lookup.differs), slow_stub, mkIRExprVec_2(site, target));
@@ -230,11 +228,11 @@ void transfer_indirect_jump(struct translation *translation)
     IRExpr *leaves = IRExpr_Const(IRConst_U1(True));
 
     if (end || platform_find_mapping(translation->info->address, &start, &end))
-        leaves = ir_op(Iop_CmpLE64U, ir_word(end - start),
-                       ir_op(Iop_Sub64, target, ir_word(start)));
+        leaves =
+            ir_op(Iop_CmpLE64U, ir_word(end - start), ir_op(Iop_Sub64, target, ir_word(start)));
     if (sets_stack_pointer(translation))
-        leaves = ir_one_op(Iop_CmpNEZ64, ir_op(Iop_Or64, ir_widen(leaves),
-                                               ir_widen(frame_is_left(translation))));
+        leaves = ir_one_op(Iop_CmpNEZ64,
+                           ir_op(Iop_Or64, ir_widen(leaves), ir_widen(frame_is_left(translation))));
     IR_CALL_IF(leaves, slow_jump, mkIRExprVec_1(target));
 }
 
@@ -242,8 +240,7 @@ void transfer_indirect_jump(struct translation *translation)
 static void tail_call(struct translation *translation, Addr target)
 {
     struct lookup lookup = look_up(translation, NULL, ir_word(target));
-    IRExpr *reason =
-        ir_op(Iop_Or64, lookup.differs, ir_widen(frame_is_left(translation)));
+    IRExpr *reason = ir_op(Iop_Or64, lookup.differs, ir_widen(frame_is_left(translation)));
 
     IR_CALL_IF(ir_one_op(Iop_CmpNEZ64, reason), slow_tail_call, mkIRExprVec_1(ir_word(target)));
     enter(translation, found_child(&lookup));

@@ -19,11 +19,11 @@
 
 /* A block that is being translated. */
 struct translation {
-    const IRSB *block;  /* as VEX made it */
+    const IRSB *block; /* as VEX made it */
     struct block_info *info;
     struct code_place place;
     struct plan plan;
-    IRExpr *current;    /* the current context, in a temporary; NULL: it is to be fetched */
+    IRExpr *current; /* the current context, in a temporary; NULL: it is to be fetched */
     const VexGuestLayout *layout;
 };
 
