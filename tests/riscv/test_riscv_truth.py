@@ -1,6 +1,7 @@
 """Trees of RISC-V programs, written by hand in each program's heading (tests/truth/cases.py says
 how to read one), for every rule of the stack; compressed and not, at both details."""
 
+import json
 import re
 import subprocess
 import sys
@@ -118,3 +119,11 @@ def test_shape_is_that_of_the_native_program(name):
         tree = support.folded(recorded.profile, "--inline=no", *expectation.export_options)
         wrong = cases.difference(expectation, tree)
         assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_a_linkage_stub_needs_no_repair():
+    case = next(c for c in CASES if c.name == "linkage_stub")
+    recorded = support.record(case.compile("compressed"), options=["--quiet"])
+    info = json.loads(subprocess.run([support.TRUEFLAME, "info", "--json", recorded.profile],
+                                     capture_output=True, check=True).stdout)
+    assert not any(info["repairs"].values())

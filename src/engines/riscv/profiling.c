@@ -32,6 +32,11 @@ uint64_t profiling_function_end(struct riscv_machine *machine, uint64_t address)
                : UINT64_MAX;
 }
 
+bool profiling_is_plt(const struct riscv_machine *machine, uint64_t address)
+{
+    return machine->profiler && code_map_find(&machine->profiler->core.code, address).plt;
+}
+
 void profiling_describe_block(struct riscv_machine *machine, struct block *block,
                               const struct translation *translation)
 {

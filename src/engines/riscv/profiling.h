@@ -34,6 +34,9 @@ struct profiler {
  */
 uint64_t profiling_function_end(struct riscv_machine *machine, uint64_t address);
 
+/* Whether the address is in a procedure linkage table; false without a profile. */
+bool profiling_is_plt(const struct riscv_machine *machine, uint64_t address);
+
 /* Fills in what the profile knows of a new block. */
 void profiling_describe_block(struct riscv_machine *machine, struct block *block,
                               const struct translation *translation);

@@ -272,6 +272,20 @@ static bool is_environment_call(const struct riscv_machine *machine,
             (machine->blocks.lambda || is_semihosting(machine, address)));
 }
 
+/* A PLT stub leaves in t1 where it is, for a resolver; nobody returns there. */
+static void translate_stub(const struct block_cache *cache, struct translation *translation,
+                           const struct riscv_instruction *instruction)
+{
+    struct op *op = emit(cache, translation, RISCV_auipc);
+
+    op->rd = instruction->rd;
+    op->immediate =
+        (int32_t)(translation->end + instruction->length - translation->address);
+    op = emit(cache, translation, MICRO_jump_register);
+    op->rs1 = instruction->rs1;
+    op->immediate = instruction->immediate;
+}
+
 static void translate_control(const struct block_cache *cache, struct translation *translation,
                               const struct riscv_instruction *instruction)
 {
@@ -350,6 +364,13 @@ static bool translate_instruction(const struct block_cache *cache, struct transl
     return true;
 }
 
+static bool is_stub(struct riscv_machine *machine, const struct riscv_instruction *instruction,
+                    uint64_t address)
+{
+    return instruction->operation == RISCV_jalr && instruction->rd &&
+           instruction->rd != instruction->rs1 && profiling_is_plt(machine, address);
+}
+
 bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned most,
                      struct translation *translation)
 {
@@ -372,6 +393,9 @@ bool translate_block(struct riscv_machine *machine, uint64_t address, unsigned m
             break;
         if (environment_call) {
             emit(cache, translation, RISCV_ecall);
+            ends = true;
+        } else if (is_stub(machine, &instruction, translation->end)) {
+            translate_stub(cache, translation, &instruction);
             ends = true;
         } else if (cache->profiled && is_request(machine, translation, &instruction)) {
             emit(cache, translation, MICRO_request);
