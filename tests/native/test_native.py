@@ -160,7 +160,7 @@ PYTHONS = sorted(pathlib.Path.home().glob(".pyenv/versions/3.*/bin/python3")) + 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ("test_json", "test_generators", "test_threading_local"))
+@pytest.mark.parametrize("module", ("test_dict", "test_generators", "test_threading_local"))
 @pytest.mark.parametrize("python", PYTHONS, ids=lambda path: path.parent.parent.name)
 def test_pythons_own_tests_pass(python, module, folder):
     if run([python, "-c", f"import test.{module}"]).returncode:
