@@ -24,7 +24,7 @@ ROOT = HERE.parent
 BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", ROOT / "build"))
 TRUEFLAME = BUILD / "trueflame"
 PLACE = BUILD / "bench"
-OTHERS = ("reading.py", "symbols.py", "viewer.py", "riscv.py", "native.py")
+OTHERS = ("reading.py", "symbols.py", "viewer.py", "riscv.py", "native.py", "python.py")
 NATIVE, NONE, CALLGRIND = "native", "none", "callgrind"
 
 
