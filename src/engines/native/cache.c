@@ -3,6 +3,7 @@
 #include "engines/native/fast.h"
 #include "engines/native/jumps.h"
 #include "engines/native/layout.h"
+#include "engines/native/returns.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/translation.h"
@@ -325,7 +326,7 @@ void cache_next_generation(void)
     begin_region();
     uint32_t first = region_start(region()) / CODE_GRAIN, last = region_end(region()) / CODE_GRAIN;
     memset(cache.by_code + first, 0, (last - first) * sizeof *cache.by_code);
-    fast_forget_code(CACHE_START + region_start(region()), CACHE_START + region_end(region()));
+    returns_forget_code(CACHE_START + region_start(region()), CACHE_START + region_end(region()));
 }
 
 void cache_invalidate(uint64_t start, uint64_t end)
@@ -340,5 +341,5 @@ void cache_invalidate(uint64_t start, uint64_t end)
         any = true;
     }
     if (any)
-        fast_forget_landings(start, end);
+        returns_forget(start, end);
 }

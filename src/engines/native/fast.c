@@ -1,6 +1,6 @@
 /*
- * fast.c: the sequences that calls and returns become, so that nearly all of them stay inside the
- * cache. jumps.c has those of indirect jumps and the entries of blocks.
+ * fast.c: the sequences that calls become, so that nearly all of them stay inside the cache.
+ * returns.c has those of returns, jumps.c those of indirect jumps and the entries of blocks.
  *
  * A sequence borrows rax and rcx, rarely rdx, whose values wait in their spill slots. The count and
  * the shadow stack's top are in vector registers (vectors.h), so nothing here waits for memory
@@ -8,17 +8,15 @@
  *
  *   call     the child of (context, site) is in one of four slots beside the context, or it is what
  *            this site of the thread called last, or else in the thread's table of children, at a
- *            place that follows from the key alone; one comparison each. Settle the count, push the shadow entry, change context.
+ *            place that follows from the key alone; one comparison each. Settle the count, push
+ *            the shadow entry, change context.
  *   call *   the same; the child's entry must be the target. On through a table of the blocks that
  *            are called (jumps.c).
- *   ret      pops the address and goes straight to the newest shadow entry's `code`, the landing
- *            behind the call. That one sees, without a flag, that the address is its own, then
- *            that the stack pointer is the entry's; it pops the entry and goes on.
  *
  * Everything else leaves the cache and is told to the core, which also fills these tables.
  * Flags are never assumed dead: a direct call looks ahead into its callee, a landing into the code
  * behind the call, an entry into its block; where that proves nothing, they are saved and put
- * back. A return that went elsewhere has changed none.
+ * back.
  *
  * There is always room on the shadow stack: a push goes with a step down the tree, and slow paths
  * keep room for a stack as deep as the tree. Only where recursion is folded does a call ask.
@@ -31,6 +29,7 @@
 #include "engines/native/jumps.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
+#include "engines/native/returns.h"
 #include "engines/native/translation.h"
 
 #define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
@@ -42,7 +41,6 @@ static struct {
     uint64_t leave;       /* out of the cache: the registers become the program's */
     uint64_t enter;       /* in, to thread.cache_pc */
     uint64_t enter_end, enter_loads[2];
-    uint64_t slow_return; /* rcx: the address, popped; rax and rcx are borrowed */
 } common;
 
 /* ---- tables ---- */
@@ -156,142 +154,6 @@ static uint32_t call_site(struct translation *t, unsigned index)
     return tree_site(&core.tree, pc, code_map_find(&core.code, pc).module);
 }
 
-/* The continuation follows in this block, unless the call ends it. */
-static bool lands_here(const struct translation *t, unsigned index)
-{
-    return index + 1 < t->count;
-}
-
-/* reg += constant; flags stay. Borrows rdx for large ones. */
-static void emit_add_constant(struct emitter *e, unsigned reg, uint64_t value)
-{
-    if (fits_in_32(value)) {
-        op_far(e, OP_LEA, reg, reg, value);
-        return;
-    }
-    emit_spill(e, RDX);
-    emit_constant(e, RDX, value);
-    emit_bytes(e, "\x48\x8d", 2); /* lea reg, [reg + rdx] */
-    emit_byte(e, 0x04 | reg << 3);
-    emit_byte(e, RDX << 3 | reg);
-    emit_unspill(e, RDX);
-}
-
-/* rcx is zero if it was `address`; on if so, else by way of the jump's target. Flags stay. */
-void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise)
-{
-    emit_add_constant(e, RCX, -address);
-    emit_bytes(e, "\xe3\x05", 2); /* jrcxz over the jump */
-    emit_jump(e, otherwise);
-}
-
-uint64_t cold_unverified(uint64_t address, uint64_t to)
-{
-    struct emitter cold = cold_begin();
-    uint64_t at = cold.address;
-    emit_add_constant(&cold, RCX, address);
-    emit_jump(&cold, to);
-    cold_end(&cold);
-    return at;
-}
-
-/* The address was right but the stack pointer is not. */
-static uint64_t cold_other_stack(uint64_t next, bool flags)
-{
-    struct emitter cold = cold_begin();
-    uint64_t at = cold.address;
-    if (flags)
-        restore_flags(&cold);
-    emit_constant(&cold, RCX, next);
-    emit_jump(&cold, common.slow_return);
-    cold_end(&cold);
-    return at;
-}
-
-/* rcx is the address that was popped, rax the shadow stack's top; both are borrowed. */
-struct landing {
-    uint64_t next;
-    bool flags; /* are live there */
-    uint64_t wrong, other_stack;
-};
-
-static struct landing landing_plan(uint64_t next, bool flags)
-{
-    struct landing landing = {next, flags, cold_unverified(next, common.slow_return), 0};
-    landing.other_stack = cold_other_stack(next, flags);
-    return landing;
-}
-
-static void landing_emit(struct emitter *e, const struct landing *landing)
-{
-    const int8_t newest = -(int8_t)sizeof(struct stack_entry);
-    emit_verify(e, landing->next, landing->wrong);
-    if (landing->flags) {
-        save_flags(e);
-        vectors_emit_load_top(e, RAX);
-    }
-    op_memory(e, OP_COMPARE, RSP, RAX, newest + ENTRY(stack_pointer));
-    jump_if(e, IF_NOT_EQUAL, landing->other_stack);
-    emit_load(e, RCX, FIELD(hot.current));
-    emit_settle(e, RCX, 0, false);
-    op_memory(e, OP_LOAD, RCX, RAX, newest + ENTRY(context));
-    emit_store(e, FIELD(hot.current), RCX);
-    vectors_emit_pop(e);
-    restore(e, landing->flags, RAX_RCX);
-}
-
-/* Where returns land: here, or at a way to the block that begins there. */
-static uint64_t other_landing(struct translation *t, unsigned index)
-{
-    uint64_t next = t->pc + t->offsets[index + 1];
-    struct landing landing = landing_plan(next, !flags_dead_at(next));
-    struct emitter cold = cold_begin();
-    uint64_t address = cold.address;
-    landing_emit(&cold, &landing);
-    emit_align_patch(&cold, 1);
-    emit_byte(&cold, 0xe9);
-    emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, next));
-    cold_end(&cold);
-    return address;
-}
-
-static void emit_landing(struct translation *t, unsigned index)
-{
-    struct landing landing =
-        landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    landing_emit(&t->code, &landing);
-}
-
-/* A sequence that needs the landing's address before the landing is emitted: the address is
- * patched into the 32-bit constants that stand for it. */
-#define LANDING_UNKNOWN 0x7fffffffu
-
-static void patch_landing(uint8_t *start, const uint8_t *end, uint32_t landing)
-{
-    for (uint8_t *at = start; at + 4 <= end; at++) {
-        uint32_t word;
-        memcpy(&word, at, 4);
-        if (word == LANDING_UNKNOWN) {
-            memcpy(at, &landing, 4);
-            return;
-        }
-    }
-}
-
-static void finish_call(struct translation *t, unsigned index, uint8_t *start, uint32_t id)
-{
-    uint64_t landing;
-    if (lands_here(t, index)) {
-        landing = t->code.address;
-        emit_landing(t, index);
-    } else {
-        landing = other_landing(t, index);
-    }
-    patch_landing(start, t->code.out, landing);
-    cache.exits[id].landing = landing;
-}
-
 static uint32_t last_place(uint32_t site)
 {
     return site * (uint32_t)sizeof(struct site_slot);
@@ -401,7 +263,7 @@ static void emit_direct_call(struct translation *t, unsigned index)
     emit_align_patch(e, 1);
     emit_byte(e, 0xe9);
     emit_linkable(e, new_exit(t, index, EXIT_ENTER, target));
-    finish_call(t, index, start, id);
+    returns_finish_call(t, index, start, id);
 }
 
 /* The child of the context in rax for the target in rcx is not beside it: it may be in the table.
@@ -482,7 +344,7 @@ static void emit_call_through(struct translation *t, unsigned index)
     emit_shadow_push(e, RDX, RAX, next, LANDING_UNKNOWN);
     emit_unspill(e, RDX);
     jumps_emit_go(e, TARGET_CALLED);
-    finish_call(t, index, start, id);
+    returns_finish_call(t, index, start, id);
 }
 
 /* rcx = target; spills rcx. */
@@ -534,50 +396,6 @@ void emit_call(struct translation *t, unsigned index)
     }
 }
 
-/* ---- returns ---- */
-
-/* ret n, which no compiler makes any more. */
-static void emit_slow_return(struct translation *t, unsigned index)
-{
-    struct emitter *e = &t->code;
-    uint32_t id = new_exit(t, index, EXIT_RETURN, 0);
-    uint16_t pops = t->instructions[index].immediate;
-    cache.exits[id].pops = pops;
-    emit_store(e, FIELD(target), RCX);
-    vectors_emit_count(e, t->folded);
-    emit_bytes(e, "\x48\x8d\xa4\x24", 4); /* lea rsp, [rsp + n] */
-    emit_u32(e, pops);
-    emit_unspill(e, RCX);
-    emit_stub(e, id);
-}
-
-void emit_return(struct translation *t, unsigned index)
-{
-    struct emitter *e = &t->code;
-    emit_spill(e, RCX);
-    add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
-    emit_byte(e, 0x59); /* pop rcx */
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    if (t->instructions[index].immediate) {
-        emit_slow_return(t, index);
-        return;
-    }
-    emit_spill(e, RAX);
-    vectors_emit_count(e, t->folded);
-    vectors_emit_load_top(e, RAX);
-    emit_bytes(e, "\xff\x60", 2); /* jmp [rax + the newest entry's code] */
-    emit_byte(e, ENTRY(code) - (int)sizeof(struct stack_entry));
-}
-
-/* Other threads may be pushing and popping; any entry does with this landing. */
-void fast_forget_landings(uint64_t start, uint64_t end)
-{
-    for (struct stack *stack = core.stacks; stack; stack = stack->next)
-        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
-            if (entry->return_address >= start && entry->return_address < end)
-                entry->code = common.slow_return;
-}
-
 bool folds_count(const struct translation *t, unsigned index)
 {
     uint64_t slot;
@@ -616,36 +434,9 @@ static uint64_t enter_code(void)
     return address;
 }
 
-static uint64_t slow_return_code(void)
-{
-    uint32_t id = cache_add_exit();
-    cache.exits[id].kind = EXIT_RETURN;
-    struct emitter cold = cold_begin();
-    uint64_t address = cold.address;
-    emit_store(&cold, FIELD(target), RCX);
-    restore(&cold, false, RAX_RCX);
-    emit_stub(&cold, id);
-    cold_end(&cold);
-    return address;
-}
-
-void fast_forget_code(uint64_t start, uint64_t end)
-{
-    for (struct stack *stack = core.stacks; stack; stack = stack->next)
-        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++) {
-            bool shared = entry->code == common.slow_return;
-            if (entry->code >= start && entry->code < end && !shared)
-                entry->code = common.slow_return;
-        }
-}
-
-/* Other threads may be pushing and popping, but what they push now is theirs to renew. */
 void fast_renew(struct native_thread *thread)
 {
-    for (struct stack *stack = core.stacks; stack; stack = stack->next)
-        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
-            if (cache_is_old(entry->code))
-                entry->code = common.slow_return;
+    returns_forget_old();
     memset(thread->children, 0, CHILD_SLOTS * sizeof *thread->children);
     thread->generation = cache.generation;
 }
@@ -655,8 +446,7 @@ void fast_init(void)
     vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS), CACHE_START + CACHE_CONSTANTS);
     common.leave = leave_code();
     common.enter = enter_code();
-    common.slow_return = slow_return_code();
-    core.no_landing = common.slow_return;
+    core.no_landing = returns_init();
     jumps_init();
     cache_keep_shared();
 }

@@ -33,12 +33,6 @@ struct child_slot *fast_call_slot(const struct native_thread *thread, const stru
 struct child_slot *fast_indirect_slot(const struct native_thread *thread,
                                       const struct context *context, uint32_t site, uint64_t target);
 
-/* Returns into [start, end) do not go on in code of theirs: it is gone. */
-void fast_forget_landings(uint64_t start, uint64_t end);
-
-/* Nor do those whose code lies in [start, end) of the cache. */
-void fast_forget_code(uint64_t start, uint64_t end);
-
 /* The thread has left the code of an older generation, and nothing leads it back there. */
 void fast_renew(struct native_thread *thread);
 
@@ -54,10 +48,5 @@ void fast_finish_entry(struct native_thread *thread, struct sigcontext *context)
 /* eax = hash of (context in register `context`, site); then the address of its slot */
 void emit_child_slot(struct emitter *e, unsigned context, uint32_t site);
 void emit_child_address(struct emitter *e);
-
-/* Goes on if rcx is `address`, and makes it zero; else to `otherwise`, to which cold_unverified
- * leads: there rcx is what it was. Flags stay. */
-void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise);
-uint64_t cold_unverified(uint64_t address, uint64_t to);
 
 #endif

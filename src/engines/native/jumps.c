@@ -17,6 +17,7 @@
 #include "engines/native/assemble.h"
 #include "engines/native/fast.h"
 #include "engines/native/record.h"
+#include "engines/native/returns.h"
 #include "engines/native/translation.h"
 
 #define RAX_RCX (1 << RAX | 1 << RCX)

@@ -97,6 +97,39 @@ static void grow_array(struct context *context, uint32_t place)
 
 /* ---- what is emitted ---- */
 
+/* The core's number of the run from `first` to the end of the segment that ends at `end`; 0: it is
+ * empty. */
+uint32_t lines_run(const struct translation *t, unsigned first, unsigned end)
+{
+    uint8_t lengths[INSTRUCTIONS_MAX];
+    uint64_t address = t->pc + t->offsets[first];
+    unsigned count = 0;
+    for (unsigned i = first; i < end; i++)
+        if (t->instructions[i].class != CLASS_REFUSED)
+            lengths[count++] = t->instructions[i].length;
+    struct code_module *module = code_map_find(&core.code, address).module;
+    return count ? core_block(&core, address, module, count, lengths) : 0;
+}
+
+/* That of the PLT stub that is folded into the last instruction; 0: there is none. */
+uint32_t lines_stub(const struct translation *t, unsigned last)
+{
+    const struct instruction *branch = &t->instructions[last];
+    uint8_t lengths[4];
+    uint64_t slot, at;
+    if (branch->class != CLASS_CALL && (branch->class != CLASS_JUMP || t->plt))
+        return 0;
+    uint64_t target = at = branch_target(t, last);
+    unsigned count = plt_stub(target, &slot);
+    for (unsigned i = 0; i < count; i++) {
+        struct instruction instruction;
+        instruction_decode((const uint8_t *)at, 15, &instruction);
+        at += lengths[i] = instruction.length;
+    }
+    struct code_module *module = code_map_find(&core.code, target).module;
+    return count ? core_block(&core, target, module, count, lengths) : 0;
+}
+
 struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,
                              uint32_t exit_id)
 {

@@ -23,6 +23,13 @@ struct line_slot {
 
 #define LINE_PLACES 256 /* more would be too much for interpreters: 2 KB for a context at most */
 
+struct translation;
+
+/* The core's number of the run from instruction `first` to `end`; that of the PLT stub that is folded
+ * into instruction `last`. 0: there is none. */
+uint32_t lines_run(const struct translation *t, unsigned first, unsigned end);
+uint32_t lines_stub(const struct translation *t, unsigned last);
+
 struct line_count {
     uint32_t number;  /* the core's, of the run */
     uint32_t place;   /* in the contexts of its function, from 1 on; 0: none */

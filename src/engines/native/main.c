@@ -12,18 +12,20 @@
  *     decode.c     lengths, operands, flags          maps.c       the program's memory
  *     copy.c       one instruction elsewhere         signals.c    exact states for handlers
  *     translate.c  blocks, counting                  gate.c       interrupted system calls
- *     fast.c       calls, returns, jumps             threads.c    threads, fork, vfork
- *     lines.c      counts per context and segment    exec.c       the next program
+ *     fast.c       calls                             threads.c    threads, fork, vfork
+ *     returns.c    returns                           vectors.c    the two registers of the cache
+ *     jumps.c      indirect jumps, entries           flags.c      where flags are free
+ *     lines.c      counts per context and run        exec.c       the next program
  *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
  *     repeatable.c  one processor, clock and chance
  *
- * Why no libc, no vector registers, no TLS: the program's vector registers, its fs and its heap
- * are then never touched, and leaving the cache costs sixteen stores. What the engine needs of
- * its own it finds through gs; programs that use gs themselves are refused when they do. Why at a
- * fixed address: everything the program can see stands where it stood, whatever the build.
+ * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
+ * heap are then never touched (but for two that code in the cache borrows), and leaving the cache
+ * costs sixteen stores. What the engine needs of its own it finds through gs; programs that use gs
+ * themselves are refused when they do. Why at a fixed address: everything the program can see stands where it stood, whatever the build.
  *
  * Why our own decoder: see decode.h.
  *
@@ -42,9 +44,11 @@
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
  *   - --repeatable does not fix the order of threads.
  *
- * Where the time goes: a call and its return are about sixty instructions more, a third of them
- * to borrow and give back three registers and the flags; counting is an add to memory for a
- * segment, deferred over forward branches.
+ * Where the time goes: a call and its return are about forty instructions more, eight of them to
+ * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the
+ * count's way to the contexts, whose memory is not always near. Counting itself is one vector add
+ * for some segments. An indirect jump is twenty instructions. Line detail adds seven wherever a
+ * run of segments ends. Python frames leave the cache for every call of a Python function.
  */
 #include "core/text.h"
 #include "engines/native/arena.h"

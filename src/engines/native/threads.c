@@ -19,6 +19,7 @@
 #include "engines/native/gate.h"
 #include "engines/native/lines.h"
 #include "engines/native/record.h"
+#include "engines/native/returns.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
@@ -321,7 +322,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         cache_restart();
         fast_init();
         maker->generation = cache.generation;
-        fast_forget_landings(0, UINT64_MAX);
+        returns_forget(0, UINT64_MAX);
         forget_children(maker);
         lines_flush(maker);
         lines_flush_contexts();

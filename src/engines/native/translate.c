@@ -126,70 +126,6 @@ void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
     };
 }
 
-#define LOOK_AHEAD 12 /* instructions */
-
-/* Flags that are not in `dead` are overwritten before they are read, from `pc` on. Looks at both
- * ways of a branch, `branches` deep. */
-static bool flags_die(uint64_t pc, unsigned dead, unsigned branches)
-{
-    struct mapping mapping;
-    if (!maps_find(pc, &mapping) || maps_may_change(pc) || !(mapping.protection & PROT_EXEC))
-        return false; /* code that may change proves nothing */
-    for (unsigned looked = 0; looked < LOOK_AHEAD; looked++) {
-        struct instruction instruction;
-        uint64_t left = mapping.end - pc;
-        if (pc < mapping.start || pc >= mapping.end ||
-            !instruction_decode((const uint8_t *)pc, left < 15 ? left : 15, &instruction))
-            return false;
-        if (instruction.flags_read & ~dead)
-            return false;
-        dead |= instruction.flags_killed;
-        if (dead == FLAGS_ALL)
-            return true;
-        pc += instruction.length;
-        switch (instruction.class) {
-        case CLASS_ORDINARY: break;
-        case CLASS_JUMP:
-        case CLASS_CALL: pc += instruction.immediate; break;
-        case CLASS_JUMP_IF:
-            if (!branches || !flags_die(pc + instruction.immediate, dead, branches - 1))
-                return false;
-            break;
-        default: return false;
-        }
-    }
-    return false;
-}
-
-bool flags_dead_at(uint64_t pc)
-{
-    return flags_die(pc, 0, 1);
-}
-
-bool flags_dead(const struct translation *t, unsigned at)
-{
-    unsigned dead = 0;
-    for (unsigned i = at; i < t->count; i++) {
-        const struct instruction *instruction = &t->instructions[i];
-        if (instruction->flags_read & ~dead)
-            return false;
-        dead |= instruction->flags_killed;
-        if (dead == FLAGS_ALL)
-            return true;
-        switch (instruction->class) {
-        case CLASS_ORDINARY: break;
-        case CLASS_JUMP_IF:
-            if (!flags_die(branch_target(t, i), dead, 1))
-                return false;
-            break;
-        case CLASS_JUMP:
-        case CLASS_CALL: return flags_die(branch_target(t, i), dead, 1);
-        default: return false;
-        }
-    }
-    return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);
-}
-
 uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, uint64_t target)
 {
     uint32_t id = cache_add_exit();
@@ -383,39 +319,6 @@ static unsigned segment_end(const struct translation *t, unsigned first)
     return t->count;
 }
 
-/* The core's number of the run from `first` to the end of the segment that ends at `end`; 0: it is
- * empty. */
-static uint32_t run_number(const struct translation *t, unsigned first, unsigned end)
-{
-    uint8_t lengths[INSTRUCTIONS_MAX];
-    uint64_t address = t->pc + t->offsets[first];
-    unsigned count = 0;
-    for (unsigned i = first; i < end; i++)
-        if (t->instructions[i].class != CLASS_REFUSED)
-            lengths[count++] = t->instructions[i].length;
-    struct code_module *module = code_map_find(&core.code, address).module;
-    return count ? core_block(&core, address, module, count, lengths) : 0;
-}
-
-/* That of the PLT stub that is folded into the last instruction; 0: there is none. */
-static uint32_t stub_number(const struct translation *t, unsigned last)
-{
-    const struct instruction *branch = &t->instructions[last];
-    uint8_t lengths[4];
-    uint64_t slot, at;
-    if (branch->class != CLASS_CALL && (branch->class != CLASS_JUMP || t->plt))
-        return 0;
-    uint64_t target = at = branch_target(t, last);
-    unsigned count = plt_stub(target, &slot);
-    for (unsigned i = 0; i < count; i++) {
-        struct instruction instruction;
-        instruction_decode((const uint8_t *)at, 15, &instruction);
-        at += lengths[i] = instruction.length;
-    }
-    struct code_module *module = code_map_find(&core.code, target).module;
-    return count ? core_block(&core, target, module, count, lengths) : 0;
-}
-
 static void emit_line_count(struct translation *t, unsigned place, uint32_t number)
 {
     if (!number)
@@ -470,7 +373,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     bool adds = !folds && !defers && t->uncounted + counted;
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
-    t->segments[t->segment_count++] = lines ? run_number(t, t->run, end) : 0;
+    t->segments[t->segment_count++] = lines ? lines_run(t, t->run, end) : 0;
     if (t->python || whole)
         add_mark(t, MARK_PROGRAM, t->offsets[first], 0, t->ahead);
     if (t->python)
@@ -485,7 +388,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             add_mark(t, MARK_ENGINE, 0, 0, 0);
             if (lines) {
                 emit_line_count(t, i, t->segments[t->segment_count - 1]);
-                emit_line_count(t, i, stub_number(t, end - 1));
+                emit_line_count(t, i, lines_stub(t, end - 1));
             } else {
                 vectors_emit_count(&t->code, t->uncounted);
             }

@@ -1,0 +1,72 @@
+/*
+ * flags.c: are the arithmetic flags overwritten before they are read? Where they are, the cache may
+ * use them. Nothing is assumed of calls and returns: both ways of a branch are looked at, a few
+ * instructions far, and code that may change proves nothing.
+ */
+#include "engines/native/maps.h"
+#include "engines/native/translation.h"
+#include <sys/mman.h>
+
+#define LOOK_AHEAD 12 /* instructions */
+
+/* Flags that are not in `dead` are overwritten before they are read, from `pc` on. Looks at both
+ * ways of a branch, `branches` deep. */
+static bool flags_die(uint64_t pc, unsigned dead, unsigned branches)
+{
+    struct mapping mapping;
+    if (!maps_find(pc, &mapping) || maps_may_change(pc) || !(mapping.protection & PROT_EXEC))
+        return false; /* code that may change proves nothing */
+    for (unsigned looked = 0; looked < LOOK_AHEAD; looked++) {
+        struct instruction instruction;
+        uint64_t left = mapping.end - pc;
+        if (pc < mapping.start || pc >= mapping.end ||
+            !instruction_decode((const uint8_t *)pc, left < 15 ? left : 15, &instruction))
+            return false;
+        if (instruction.flags_read & ~dead)
+            return false;
+        dead |= instruction.flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        pc += instruction.length;
+        switch (instruction.class) {
+        case CLASS_ORDINARY: break;
+        case CLASS_JUMP:
+        case CLASS_CALL: pc += instruction.immediate; break;
+        case CLASS_JUMP_IF:
+            if (!branches || !flags_die(pc + instruction.immediate, dead, branches - 1))
+                return false;
+            break;
+        default: return false;
+        }
+    }
+    return false;
+}
+
+bool flags_dead_at(uint64_t pc)
+{
+    return flags_die(pc, 0, 1);
+}
+
+bool flags_dead(const struct translation *t, unsigned at)
+{
+    unsigned dead = 0;
+    for (unsigned i = at; i < t->count; i++) {
+        const struct instruction *instruction = &t->instructions[i];
+        if (instruction->flags_read & ~dead)
+            return false;
+        dead |= instruction->flags_killed;
+        if (dead == FLAGS_ALL)
+            return true;
+        switch (instruction->class) {
+        case CLASS_ORDINARY: break;
+        case CLASS_JUMP_IF:
+            if (!flags_die(branch_target(t, i), dead, 1))
+                return false;
+            break;
+        case CLASS_JUMP:
+        case CLASS_CALL: return flags_die(branch_target(t, i), dead, 1);
+        default: return false;
+        }
+    }
+    return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);
+}

@@ -1,0 +1,226 @@
+/*
+ * returns.c: see returns.h.
+ *
+ * A return pops the address and goes straight to the newest shadow entry's `code`, the landing
+ * behind the call. That one sees, without a flag, that the address is its own, then that the stack
+ * pointer is the entry's; it settles the count, pops the entry and goes on. A return that went
+ * elsewhere has changed no flag, and leaves the cache.
+ */
+#include "engines/native/returns.h"
+#include "engines/native/assemble.h"
+#include "engines/native/record.h"
+
+#define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
+#define RAX_RCX       (1 << RAX | 1 << RCX)
+
+/* Cache address. rcx: the address, popped; rax and rcx are borrowed. */
+static uint64_t slow_return;
+
+/* ---- landings ---- */
+
+/* The continuation follows in this block, unless the call ends it. */
+static bool lands_here(const struct translation *t, unsigned index)
+{
+    return index + 1 < t->count;
+}
+
+/* reg += constant; flags stay. Borrows rdx for large ones. */
+static void emit_add_constant(struct emitter *e, unsigned reg, uint64_t value)
+{
+    if (fits_in_32(value)) {
+        op_far(e, OP_LEA, reg, reg, value);
+        return;
+    }
+    emit_spill(e, RDX);
+    emit_constant(e, RDX, value);
+    emit_bytes(e, "\x48\x8d", 2); /* lea reg, [reg + rdx] */
+    emit_byte(e, 0x04 | reg << 3);
+    emit_byte(e, RDX << 3 | reg);
+    emit_unspill(e, RDX);
+}
+
+/* rcx is zero if it was `address`; on if so, else by way of the jump's target. Flags stay. */
+void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise)
+{
+    emit_add_constant(e, RCX, -address);
+    emit_bytes(e, "\xe3\x05", 2); /* jrcxz over the jump */
+    emit_jump(e, otherwise);
+}
+
+uint64_t cold_unverified(uint64_t address, uint64_t to)
+{
+    struct emitter cold = cold_begin();
+    uint64_t at = cold.address;
+    emit_add_constant(&cold, RCX, address);
+    emit_jump(&cold, to);
+    cold_end(&cold);
+    return at;
+}
+
+/* The address was right but the stack pointer is not. */
+static uint64_t cold_other_stack(uint64_t next, bool flags)
+{
+    struct emitter cold = cold_begin();
+    uint64_t at = cold.address;
+    if (flags)
+        restore_flags(&cold);
+    emit_constant(&cold, RCX, next);
+    emit_jump(&cold, slow_return);
+    cold_end(&cold);
+    return at;
+}
+
+/* rcx is the address that was popped, rax the shadow stack's top; both are borrowed. */
+struct landing {
+    uint64_t next;
+    bool flags; /* are live there */
+    uint64_t wrong, other_stack;
+};
+
+static struct landing landing_plan(uint64_t next, bool flags)
+{
+    struct landing landing = {next, flags, cold_unverified(next, slow_return), 0};
+    landing.other_stack = cold_other_stack(next, flags);
+    return landing;
+}
+
+static void landing_emit(struct emitter *e, const struct landing *landing)
+{
+    const int8_t newest = -(int8_t)sizeof(struct stack_entry);
+    emit_verify(e, landing->next, landing->wrong);
+    if (landing->flags) {
+        save_flags(e);
+        vectors_emit_load_top(e, RAX);
+    }
+    op_memory(e, OP_COMPARE, RSP, RAX, newest + ENTRY(stack_pointer));
+    jump_if(e, IF_NOT_EQUAL, landing->other_stack);
+    emit_load(e, RCX, FIELD(hot.current));
+    vectors_emit_settle(e, RCX, false);
+    op_memory(e, OP_LOAD, RCX, RAX, newest + ENTRY(context));
+    emit_store(e, FIELD(hot.current), RCX);
+    vectors_emit_pop(e);
+    restore(e, landing->flags, RAX_RCX);
+}
+
+/* Where returns land: here, or at a way to the block that begins there. */
+static uint64_t other_landing(struct translation *t, unsigned index)
+{
+    uint64_t next = t->pc + t->offsets[index + 1];
+    struct landing landing = landing_plan(next, !flags_dead_at(next));
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    landing_emit(&cold, &landing);
+    emit_align_patch(&cold, 1);
+    emit_byte(&cold, 0xe9);
+    emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, next));
+    cold_end(&cold);
+    return address;
+}
+
+static void emit_landing(struct translation *t, unsigned index)
+{
+    struct landing landing =
+        landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    landing_emit(&t->code, &landing);
+}
+
+/* LANDING_UNKNOWN, wherever it stands in the sequence, becomes the address. */
+static void patch_landing(uint8_t *start, const uint8_t *end, uint32_t landing)
+{
+    for (uint8_t *at = start; at + 4 <= end; at++) {
+        uint32_t word;
+        memcpy(&word, at, 4);
+        if (word == LANDING_UNKNOWN) {
+            memcpy(at, &landing, 4);
+            return;
+        }
+    }
+}
+
+void returns_finish_call(struct translation *t, unsigned index, uint8_t *start, uint32_t id)
+{
+    uint64_t landing;
+    if (lands_here(t, index)) {
+        landing = t->code.address;
+        emit_landing(t, index);
+    } else {
+        landing = other_landing(t, index);
+    }
+    patch_landing(start, t->code.out, landing);
+    cache.exits[id].landing = landing;
+}
+
+/* ---- returns ---- */
+
+/* ret n, which no compiler makes any more. */
+static void emit_slow_return(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    uint32_t id = new_exit(t, index, EXIT_RETURN, 0);
+    uint16_t pops = t->instructions[index].immediate;
+    cache.exits[id].pops = pops;
+    emit_store(e, FIELD(target), RCX);
+    vectors_emit_count(e, t->folded);
+    emit_bytes(e, "\x48\x8d\xa4\x24", 4); /* lea rsp, [rsp + n] */
+    emit_u32(e, pops);
+    emit_unspill(e, RCX);
+    emit_stub(e, id);
+}
+
+void emit_return(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    emit_spill(e, RCX);
+    add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
+    emit_byte(e, 0x59); /* pop rcx */
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    if (t->instructions[index].immediate) {
+        emit_slow_return(t, index);
+        return;
+    }
+    emit_spill(e, RAX);
+    vectors_emit_count(e, t->folded);
+    vectors_emit_load_top(e, RAX);
+    emit_bytes(e, "\xff\x60", 2); /* jmp [rax + the newest entry's code] */
+    emit_byte(e, ENTRY(code) - (int)sizeof(struct stack_entry));
+}
+
+/* Other threads may be pushing and popping; any entry does with this landing. */
+void returns_forget(uint64_t start, uint64_t end)
+{
+    for (struct stack *stack = core.stacks; stack; stack = stack->next)
+        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
+            if (entry->return_address >= start && entry->return_address < end)
+                entry->code = slow_return;
+}
+
+void returns_forget_code(uint64_t start, uint64_t end)
+{
+    for (struct stack *stack = core.stacks; stack; stack = stack->next)
+        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
+            if (entry->code >= start && entry->code < end && entry->code != slow_return)
+                entry->code = slow_return;
+}
+
+/* Other threads may be pushing and popping, but what they push now is theirs to renew. */
+void returns_forget_old(void)
+{
+    for (struct stack *stack = core.stacks; stack; stack = stack->next)
+        for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
+            if (cache_is_old(entry->code))
+                entry->code = slow_return;
+}
+
+uint64_t returns_init(void)
+{
+    uint32_t id = cache_add_exit();
+    cache.exits[id].kind = EXIT_RETURN;
+    struct emitter cold = cold_begin();
+    slow_return = cold.address;
+    emit_store(&cold, FIELD(target), RCX);
+    restore(&cold, false, RAX_RCX);
+    emit_stub(&cold, id);
+    cold_end(&cold);
+    return slow_return;
+}

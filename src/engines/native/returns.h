@@ -1,0 +1,30 @@
+/*
+ * returns.h: returns inside the cache, and the landings behind calls where they go on.
+ */
+#ifndef TRUEFLAME_NATIVE_RETURNS_H
+#define TRUEFLAME_NATIVE_RETURNS_H
+
+#include "engines/native/translation.h"
+
+/* A call's sequence needs the landing's address before the landing is emitted: it has this for it. */
+#define LANDING_UNKNOWN 0x7fffffffu
+
+/* The landing of the call at `index`, whose sequence begins at `start` and leaves by exit `id`. */
+void returns_finish_call(struct translation *t, unsigned index, uint8_t *start, uint32_t id);
+
+/* Goes on if rcx is `address`, and makes it zero; else to `otherwise`, to which cold_unverified
+ * leads: there rcx is what it was. Flags stay. */
+void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise);
+uint64_t cold_unverified(uint64_t address, uint64_t to);
+
+/* Returns into [start, end) do not go on in code of theirs: it is gone. */
+void returns_forget(uint64_t start, uint64_t end);
+
+/* Nor do those whose code lies in [start, end) of the cache; in that of an older generation. */
+void returns_forget_code(uint64_t start, uint64_t end);
+void returns_forget_old(void);
+
+/* The cache is empty. Returns the landing for calls that have none of their own. */
+uint64_t returns_init(void);
+
+#endif
