@@ -58,6 +58,15 @@ static const uint8_t *live_bytes(const struct python_module *module, uint64_t ad
     return platform_read(address, buffer, size_bytes) ? buffer : NULL;
 }
 
+/* What a code object that was believed holds is there as long as it is. */
+static const uint8_t *held_bytes(const struct python_module *module, uint64_t address,
+                                 uint8_t *buffer, size_t size_bytes)
+{
+    if (module->checked && address >= LOWEST_ADDRESS)
+        return (const uint8_t *)(uintptr_t)address;
+    return platform_read(address, buffer, size_bytes) ? buffer : NULL;
+}
+
 bool python_read_word(const struct python_module *module, uint64_t address, uint64_t *word)
 {
     uint8_t buffer[sizeof *word];
@@ -99,7 +108,7 @@ static bool read_text_head(const struct python_module *module, uint64_t address,
 {
     const struct python_layout *layout = &module->layout;
     uint8_t buffer[PYTHON_TEXT_BYTES];
-    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
+    const uint8_t *bytes = held_bytes(module, address, buffer, sizeof buffer);
 
     if (!bytes)
         return false;
@@ -123,7 +132,7 @@ static uint64_t glance_at(const struct python_module *module, uint64_t address)
         return 0;
     uint64_t size_bytes = head.length * head.kind;
     size_bytes = size_bytes < GLANCE_BYTES ? size_bytes : GLANCE_BYTES;
-    const uint8_t *bytes = live_bytes(module, head.characters, buffer, size_bytes);
+    const uint8_t *bytes = held_bytes(module, head.characters, buffer, size_bytes);
     if (!bytes)
         return 0;
     unsigned i = 0;
