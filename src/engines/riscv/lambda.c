@@ -111,6 +111,8 @@ static void commit(struct riscv_machine *machine, const uint64_t *arguments)
                      MAX_OUTPUT_BYTES);
         return;
     }
+    if (!size_bytes)
+        return; /* of nothing there may be no memory yet */
     state->output = memory_grow(state->output, &state->output_capacity,
                                 state->output_size_bytes + size_bytes, 1);
     memory_read(&machine->memory, arguments[1], state->output + state->output_size_bytes,
