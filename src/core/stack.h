@@ -1,0 +1,55 @@
+/*
+ * stack.h: what the files of the shadow stacks share: stacks.c, which has them, stack_moved.c, and
+ * stack.c, which explains events with them. Engines use core.h.
+ */
+#ifndef TRUEFLAME_CORE_STACK_H
+#define TRUEFLAME_CORE_STACK_H
+
+#include "core/core.h"
+
+/* ---- stacks.c ---- */
+
+/* An empty stack whose bottom hangs at `context`; nobody runs on it yet. */
+struct stack *stack_new(struct core *core, struct context *context, uint64_t sp);
+void stack_release(struct core *core, struct stack *stack);
+/* Room for so many entries on a stack that nobody runs on and that is empty. */
+void stack_reserve(struct stack *stack, size_t count);
+/* Finds the memory that the stack lies in. */
+void stack_note_mapping(struct stack *stack, uint64_t sp);
+
+/* The running thread leaves its stack, goes on on one, or both. */
+void stack_save(struct core *core, struct thread *thread);
+void stack_load(struct core *core, struct thread *thread, struct stack *stack);
+void stack_switch_to(struct core *core, struct thread *thread, struct stack *stack);
+/* A stack without a past, of which sp is the beginning. */
+void stack_start_new(struct core *core, struct thread *thread, uint64_t sp);
+
+/* The suspended stack that goes on there, and the entry that says so; NULL for none. */
+struct stack *stack_find_suspended(struct core *core, uint64_t target, uint64_t sp,
+                                   const struct stack_entry **entry);
+void stack_unsuspend(struct core *core, struct stack *stack);
+
+/* The stack that sp lies on, NULL if that is not known. */
+struct stack *stack_owner_of(struct core *core, const struct thread *thread, uint64_t sp);
+
+/* The first entry near `top` that was made on another stack than those below it, NULL if none. */
+struct stack_entry *stack_switch_point(const struct stack *stack, struct stack_entry *top);
+
+bool stack_entry_says(const struct stack_entry *entry, uint64_t target, uint64_t sp);
+
+/* ---- stack_moved.c ---- */
+
+/* The newest entry of the running stack that says exactly this; NULL if none does. */
+struct stack_entry *stack_find_below(const struct thread *thread, uint64_t target, uint64_t sp);
+
+/* A stack that the program has copied elsewhere gets its new place and is the running one; the
+ * result is its entry to return to, NULL where nothing moved. */
+struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread, uint64_t target,
+                                       uint64_t sp);
+
+/* The part of another thread's stack that goes on on this thread, moved if `moved`; NULL for
+ * none. */
+struct stack *stack_take_over(struct core *core, const struct thread *thread, uint64_t target,
+                              uint64_t sp, bool moved);
+
+#endif
