@@ -33,8 +33,7 @@ static struct line_owner *find_owners(const struct profile *profile)
         plumbing[i] = is_plumbing(profile, (uint32_t)i);
     for (size_t i = 0; i < profile->context_count; i++) {
         const struct context *context = &profile->contexts[i];
-        const struct line_owner *above =
-            context->parent == NONE ? NULL : &owners[context->parent];
+        const struct line_owner *above = context->parent == NONE ? NULL : &owners[context->parent];
         if (profile->functions[context->function].kind == FUNCTION_PYTHON)
             owners[i] = (struct line_owner){.function = context->function, .own = true};
         else

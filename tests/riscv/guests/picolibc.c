@@ -1,4 +1,5 @@
-/* What a program asks of a small C library: formatting, memory, files, arguments, an exit status. */
+/* What a program asks of a small C library: formatting, memory, files, arguments, an exit status.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
