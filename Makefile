@@ -35,7 +35,7 @@ fuzz: deps-test
 	@./tests/fuzz/run.sh
 
 format:
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.h' ':!:*/assembly.h' | xargs clang-format -i
 
 install: all
 	@meson install -C $(BUILD)
