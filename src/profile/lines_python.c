@@ -16,7 +16,7 @@ static bool is_plumbing(const struct profile *profile, uint32_t function)
 {
     const struct function *row = &profile->functions[function];
 
-    if (python_is_trampoline(row->kind, profile_string(profile, row->name)))
+    if (python_is_trampoline(row->kind, profile_string(profile, row->symbol)))
         return true;
     return row->kind == FUNCTION_NATIVE &&
            python_is_plumbing(profile_string(profile, profile->modules[row->module].path),
@@ -34,7 +34,8 @@ static struct line_owner *find_owners(const struct profile *profile)
     for (size_t i = 0; i < profile->context_count; i++) {
         const struct context *context = &profile->contexts[i];
         const struct line_owner *above = context->parent == NONE ? NULL : &owners[context->parent];
-        if (profile->functions[context->function].kind == FUNCTION_PYTHON)
+        bool python = profile->functions[context->function].kind == FUNCTION_PYTHON;
+        if (python && !plumbing[context->function])
             owners[i] = (struct line_owner){.function = context->function, .own = true};
         else
             owners[i] = (struct line_owner){

@@ -126,9 +126,11 @@ static bool is_trampoline(uint64_t flags, const char *name)
     return flags & RAW_FUNCTION_JIT && !strncmp(name, "py::", 4) && strchr(name + 4, ':');
 }
 
-/* As if it had been found by watching the interpreter, but for the line, which no map tells. */
-static struct function python_function(struct reader *reader, const char *name)
+/* As if it had been found by watching the interpreter, but for the line, which no map tells; and its
+ * symbol says what it is (python_is_trampoline). */
+static struct function python_function(struct reader *reader, uint32_t symbol)
 {
+    const char *name = profile_string(reader->profile, symbol);
     const char *colon = strchr(name + 4, ':');
     char *qualified = memory_format("%.*s", (int)(colon - name - 4), name + 4);
     char *path = memory_duplicate_string(colon + 1);
@@ -137,6 +139,7 @@ static struct function python_function(struct reader *reader, const char *name)
         .kind = FUNCTION_PYTHON,
         .module = module_of(reader, file, 0, MODULE_PYTHON),
         .name = profile_intern(reader->profile, qualified),
+        .symbol = symbol,
         .file = file,
     };
 
@@ -175,7 +178,7 @@ static uint32_t read_function(struct reader *reader, struct cursor *cursor, cons
         .size = end - start,
     };
     if (is_trampoline(flags, profile_string(profile, name)))
-        function = python_function(reader, profile_string(profile, name));
+        function = python_function(reader, name);
     uint64_t key = function.name ? (uint64_t)function.name << 32 ^ function.start : function.start;
     uint32_t *place = map_place(&reader->code[function.module].functions, key);
     if (*place == MAP_ABSENT) {

@@ -41,8 +41,9 @@ struct view *view_python(const struct view *view, enum python_mode mode);
 /* Does the function only carry Python calls? `object` is the path of its module. */
 bool python_is_plumbing(const char *object, const char *name, const char *symbol);
 
-/* Is it one of CPython's own trampolines, which stand in front of a Python function? */
-bool python_is_trampoline(enum function_kind kind, const char *name);
+/* Is it a trampoline, which stands in front of a Python function? Its symbol is its name in a perf
+ * map; functions that were found by watching the interpreter have none. */
+bool python_is_trampoline(enum function_kind kind, const char *symbol);
 
 /* Everything a command's options can ask for, in the order it is applied. */
 struct transforms {

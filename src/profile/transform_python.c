@@ -90,10 +90,9 @@ static bool is_plumbing(const struct view_frame *frame)
            python_is_plumbing(frame->object, frame->name, frame->symbol);
 }
 
-/* What CPython's own trampolines (-X perf) are called in a perf map. */
-bool python_is_trampoline(enum function_kind kind, const char *name)
+bool python_is_trampoline(enum function_kind kind, const char *symbol)
 {
-    return kind == FUNCTION_JIT && !strncmp(name, "py::", 4);
+    return kind == FUNCTION_PYTHON && !strncmp(symbol, "py::", 4);
 }
 
 /* By frame. A trampoline is all that shows a Python function, or only doubles it. */
@@ -101,10 +100,10 @@ enum { OTHER, PYTHON, PLUMBING, TRAMPOLINE };
 
 static uint8_t class_of(const struct view_frame *frame, bool watched)
 {
+    if (watched && python_is_trampoline(frame->kind, frame->symbol))
+        return TRAMPOLINE;
     if (frame->kind == FUNCTION_PYTHON)
         return PYTHON;
-    if (python_is_trampoline(frame->kind, frame->name))
-        return watched ? TRAMPOLINE : PYTHON;
     return is_plumbing(frame) ? PLUMBING : OTHER;
 }
 
@@ -114,7 +113,8 @@ static uint8_t *classify(const struct view *view)
     bool watched = false;
 
     for (size_t i = 0; i < view->frame_count; i++)
-        watched |= view->frames[i].kind == FUNCTION_PYTHON;
+        watched |= view->frames[i].kind == FUNCTION_PYTHON &&
+                   !python_is_trampoline(view->frames[i].kind, view->frames[i].symbol);
     for (size_t i = 0; i < view->frame_count; i++)
         classes[i] = class_of(&view->frames[i], watched);
     return classes;
