@@ -91,6 +91,13 @@ static int check_header(const struct elf_file *file, const char *path, struct er
     /* dwz writes the common parts of debug info to files that pass for object files. */
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN && header.e_type != ET_REL)
         return error_set(error, "%s is neither an executable nor a shared library", path);
+    /* Four billion program headers that are not there would be looked for one by one. */
+    size_t segments = 0, size_bytes = 0;
+    elf_getphdrnum(file->elf, &segments);
+    elf_rawfile(file->elf, &size_bytes);
+    if (segments > size_bytes / sizeof(Elf32_Phdr))
+        return error_set(error, "%s is broken: it has no room for %zu program headers", path,
+                         segments);
     return OK;
 }
 
