@@ -640,7 +640,8 @@ def test_max_contexts(record, tmp_path):
 def test_the_live_line(tmp_path, engine):
     """On a terminal: instructions, rate, contexts and memory; gone when the run is over. The
     program makes a system call now and then: the native engine tells when it has control."""
-    words = ["perl", "-e", "for (1..400) { $s += $_ for 1..12000; syswrite STDOUT, '' }"]
+    turns = 4000 if engine == "native" else 400 # seconds of work for either
+    words = ["perl", "-e", f"for (1..{turns}) {{ $s += $_ for 1..12000; syswrite STDOUT, '' }}"]
     leader, follower = pty.openpty()
     started = subprocess.Popen([TRUEFLAME, "record", f"--engine={engine}", "-o",
                                 tmp_path / "x.flame", "--", *words],
