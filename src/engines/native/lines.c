@@ -234,6 +234,19 @@ void lines_flush_contexts(void)
         flush_context(tree_context(&core.tree, i));
 }
 
+uint64_t lines_beside_contexts(void)
+{
+    uint64_t instructions = 0;
+    for (uint32_t i = 0; i < core.tree.count; i++) {
+        const struct context *context = tree_context(&core.tree, i);
+        const struct line_array *array = array_of(context);
+        const struct line_function *of = context->code->engine;
+        for (uint32_t k = 0; array && k < array->capacity && k < of->count; k++)
+            instructions += array->counts[k] * core.blocks[of->runs[k]].instructions;
+    }
+    return instructions;
+}
+
 void lines_flush(struct native_thread *thread)
 {
     if (!thread->lines)

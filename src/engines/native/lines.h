@@ -49,6 +49,8 @@ void lines_take_exit(struct native_thread *thread, const struct exit *exit);
 
 /* All that contexts have counted is in the core. */
 void lines_flush_contexts(void);
+/* Instructions that contexts have counted since; their threads may go on meanwhile. */
+uint64_t lines_beside_contexts(void);
 
 /* All that the thread has counted is in the core. */
 void lines_flush(struct native_thread *thread);
