@@ -37,8 +37,7 @@ enum trueflame_request {
 };
 
 /* The request is a sequence that no compiler makes and that changes nothing: rdi turned by 128
- * bits in four steps, then rbx exchanged with itself. rax points to the request and its argument.
- */
+ * bits in four steps, then rbx exchanged with itself. rax points to the request and its argument. */
 static inline __attribute__((always_inline)) void trueflame_request(enum trueflame_request number,
                                                                     const void *argument)
 {

@@ -19,8 +19,8 @@ int record_run(const struct record_options *options, const struct engine *engine
                const char *run_folder);
 
 /* record_node.c: --node. In the child, whose environment the program will have; what is worth
- * knowing before it runs; and what Node leaves behind for it, which nobody else asked for. `pids`
- * are those of the run, with spaces between. */
+ * knowing before it runs; and what Node leaves behind for it, which nobody else asked for. `pids` are
+ * those of the run, with spaces between. */
 void record_prepare_node(void);
 void record_hint_node(const struct record_options *options);
 void record_tidy_node(const char *pids);

@@ -238,8 +238,8 @@ static void take_move(struct jit *jit, const struct jitdump_move *move, uint64_t
 static void take_record(struct jit *jit, struct jit_dump *dump, struct jitdump_record *record,
                         uint64_t now, bool live)
 {
-    /* Ticks of the processor say nothing about our clock, nor does a clock that stands still for
-     * the program (--repeatable): then it is when the record was read that counts. */
+    /* Ticks of the processor say nothing about our clock, nor does a clock that stands still for the
+     * program (--repeatable): then it is when the record was read that counts. */
     bool other_clock =
         dump->reader.processor_time || record->time > now || record->time < jit->began;
     uint64_t time = other_clock ? now : record->time;

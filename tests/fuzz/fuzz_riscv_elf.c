@@ -1,6 +1,5 @@
 /*
- * fuzz_riscv_elf.c: any bytes as a guest's file: either one clear line, or a guest that runs a
- * little.
+ * fuzz_riscv_elf.c: any bytes as a guest's file: either one clear line, or a guest that runs a little.
  *
  *     clang -fsanitize=fuzzer,address ...      libFuzzer calls LLVMFuzzerTestOneInput
  *     gcc -DSTANDALONE ... ; riscv-elf FILE [COUNT [SEED]]   changes FILE at random COUNT times

@@ -36,8 +36,7 @@ static void the_same_call_again_is_the_same_context(void **state)
                  "");
 }
 
-/* `call next; pop` is the engines' to see; a push and a `ret` to where nobody called from is not.
- */
+/* `call next; pop` is the engines' to see; a push and a `ret` to where nobody called from is not. */
 static void a_return_that_nobody_called_for_is_a_jump(void **state)
 {
     (void)state;

@@ -8,10 +8,10 @@
  *   far    by a hash, with the rest of the address in the same word: for blocks whose place in the
  *          near table another one has. One word an entry, so that threads can share them.
  *
- * A jump's entry then sees that the stack pointer is within reach of the frame, and that the
- * context is that of its function; else the context changes to the one remembered for (context,
- * block). To compare the address takes no flags, so that a jump saves none: the block knows whether
- * they are live.
+ * A jump's entry then sees that the stack pointer is within reach of the frame, and that the context
+ * is that of its function; else the context changes to the one remembered for (context, block). To
+ * compare the address takes no flags, so that a jump saves none: the block knows whether they are
+ * live.
  */
 #include "engines/native/jumps.h"
 #include "engines/native/assemble.h"
@@ -24,8 +24,8 @@
 #define MIX     0x9e3bu
 
 static struct {
-    uint64_t slow_jump;          /* rcx: the target; rax and rcx are borrowed */
-    uint64_t find[TARGET_KINDS]; /* the near table has another target */
+    uint64_t slow_jump;               /* rcx: the target; rax and rcx are borrowed */
+    uint64_t find[TARGET_KINDS];      /* the near table has another target */
 } common;
 
 /* ---- tables ---- */
@@ -284,8 +284,7 @@ static void emit_function_check(struct emitter *e, const struct block *block, ui
 
 static void make_jump_entry(struct block *block)
 {
-    uint64_t change = transition(block),
-             wrong = cold_unverified(block->pc, common.find[TARGET_JUMPED]);
+    uint64_t change = transition(block), wrong = cold_unverified(block->pc, common.find[TARGET_JUMPED]);
     uint64_t out_of_reach = cold_out_of_reach(block);
     struct emitter cold = cold_begin(), *e = &cold;
     block->jump_entry = cold.address;

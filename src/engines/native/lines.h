@@ -15,7 +15,7 @@
 #include "engines/native/thread.h"
 
 struct line_slot {
-    uint64_t key; /* context.key + number of the core's block */
+    uint64_t key;   /* context.key + number of the core's block */
     uint64_t count;
 };
 
@@ -25,8 +25,8 @@ struct line_slot {
 
 struct translation;
 
-/* The core's number of the run from instruction `first` to `end`; that of the PLT stub that is
- * folded into instruction `last`. 0: there is none. */
+/* The core's number of the run from instruction `first` to `end`; that of the PLT stub that is folded
+ * into instruction `last`. 0: there is none. */
 uint32_t lines_run(const struct translation *t, unsigned first, unsigned end);
 uint32_t lines_stub(const struct translation *t, unsigned last);
 

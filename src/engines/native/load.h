@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct program {
-    const char *path; /* as it was executed; scripts: of their interpreter */
-    char **arguments; /* NULL at the end */
+    const char *path;       /* as it was executed; scripts: of their interpreter */
+    char **arguments;       /* NULL at the end */
     char **environment;
     uint64_t entry;         /* where execution begins: the loader's entry if there is one */
     uint64_t stack_pointer; /* with argc on top */
@@ -24,8 +24,7 @@ uint64_t load_auxiliary(uint64_t type);
 /* Refuses, before anything has run, what this engine cannot: never returns then. */
 void load_program(struct program *program);
 
-/* Would exec of `path` work? 0: yes, in this engine; LOAD_FOREIGN: yes, but not here; else -errno.
- */
+/* Would exec of `path` work? 0: yes, in this engine; LOAD_FOREIGN: yes, but not here; else -errno. */
 #define LOAD_FOREIGN 1
 long load_check(const char *path);
 

@@ -25,8 +25,7 @@
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
  * heap are then never touched (but for two that code in the cache borrows), and leaving the cache
  * costs sixteen stores. What the engine needs of its own it finds through gs; programs that use gs
- * themselves are refused when they do. Why at a fixed address: everything the program can see
- * stands where it stood, whatever the build.
+ * themselves are refused when they do. Why at a fixed address: everything the program can see stands where it stood, whatever the build.
  *
  * Why our own decoder: see decode.h.
  *
@@ -167,8 +166,7 @@ static char **parse_arguments(char **arguments)
 void engine_main(uint64_t *stack)
 {
     unsigned count = stack[0];
-    char **arguments = (char **)(stack + 1), **environment = arguments + count + 1,
-         **end = environment;
+    char **arguments = (char **)(stack + 1), **environment = arguments + count + 1, **end = environment;
     while (*end)
         end++;
     load_set_auxiliary((const Elf64_auxv_t *)(end + 1));

@@ -1,6 +1,5 @@
 /*
- * python_watch.h: tells the core which Python frame CPython's evaluator executes; see
- * core/python.h.
+ * python_watch.h: tells the core which Python frame CPython's evaluator executes; see core/python.h.
  *
  * Blocks of the evaluator look at the frame at the beginning of each segment, before it is counted:
  *

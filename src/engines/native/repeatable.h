@@ -1,6 +1,5 @@
 /*
- * repeatable.h: --repeatable: what differs from run to run, or from machine to machine, and is
- * fixed.
+ * repeatable.h: --repeatable: what differs from run to run, or from machine to machine, and is fixed.
  *
  *   cpuid, xgetbv      a processor of the x86-64-v3 level, the same everywhere; a machine that has
  *                      less is refused

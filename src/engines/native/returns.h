@@ -6,8 +6,7 @@
 
 #include "engines/native/translation.h"
 
-/* A call's sequence needs the landing's address before the landing is emitted: it has this for it.
- */
+/* A call's sequence needs the landing's address before the landing is emitted: it has this for it. */
 #define LANDING_UNKNOWN 0x7fffffffu
 
 /* The landing of the call at `index`, whose sequence begins at `start` and leaves by exit `id`. */

@@ -11,8 +11,8 @@
  *     int status = riscv_state(machine)->exit_status;
  *     riscv_destroy(machine);
  *
- * RV64IMAFDC with Zicsr and Zifencei, user level, one hart, on which the guest's threads take
- * turns. Machines are independent of each other; one machine belongs to one thread at a time. While
+ * RV64IMAFDC with Zicsr and Zifencei, user level, one hart, on which the guest's threads take turns.
+ * Machines are independent of each other; one machine belongs to one thread at a time. While
  * riscv_run is in progress the process's handlers for SIGSEGV and SIGBUS are the machine's; faults
  * that are not the guest's go on to the handlers that were there before.
  */

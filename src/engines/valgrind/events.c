@@ -67,9 +67,9 @@ static void on_unmapping(Addr start, SizeT size_bytes)
 
 /* ---- the hot words ---- */
 
-/* While the program runs they are in the shadow registers of its thread, where inline code has
- * them; otherwise in thread->own. So they are whole whatever Valgrind does to those registers in
- * between: it saves them when a handler begins, and restores what it saved. */
+/* While the program runs they are in the shadow registers of its thread, where inline code has them;
+ * otherwise in thread->own. So they are whole whatever Valgrind does to those registers in between:
+ * it saves them when a handler begins, and restores what it saved. */
 static struct hot nobody; /* while no thread runs */
 struct hot *hot = &nobody;
 

@@ -109,8 +109,7 @@ static void add_options(struct arguments *arguments, const struct record_options
 }
 
 /* Valgrind puts the folder's name into the program's environment, and where the program's stack
- * begins depends on its length: a name of the same length each time, by slashes that mean nothing.
- */
+ * begins depends on its length: a name of the same length each time, by slashes that mean nothing. */
 static char *pad_path(const char *path)
 {
     enum { PADDED = 512 };

@@ -1,5 +1,4 @@
-/* What a program asks of a small C library: formatting, memory, files, arguments, an exit status.
- */
+/* What a program asks of a small C library: formatting, memory, files, arguments, an exit status. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
