@@ -53,7 +53,8 @@ static struct item *make_list(unsigned seed)
 }
 
 /* Merges runs of 1, 2, 4, ... until the list is one run. */
-static struct item *sort_list(struct item *list, int (*order)(const struct item *, const struct item *))
+static struct item *sort_list(struct item *list,
+                              int (*order)(const struct item *, const struct item *))
 {
     for (int width = 1;; width *= 2) {
         struct item *from = list, *last = NULL;

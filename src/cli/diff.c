@@ -15,11 +15,7 @@
 #include <unistd.h>
 
 static const struct diff_format *const formats[] = {
-    &diff_text,
-    &diff_folded,
-    &diff_html,
-    &diff_json,
-    &diff_markdown,
+    &diff_text, &diff_folded, &diff_html, &diff_json, &diff_markdown,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)

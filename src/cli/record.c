@@ -34,8 +34,8 @@ static void fix_environment(void)
 {
     static const char *const kept[] = {"PATH", "HOME", "LD_LIBRARY_PATH", "PYTHONPATH", NULL};
     static char *fixed[] = {
-        "LANG=C.UTF-8",     "LC_ALL=C.UTF-8",       "TZ=UTC0",
-        "PYTHONHASHSEED=0", "PERL_HASH_SEED=0", "PERL_PERTURB_KEYS=0", NULL,
+        "LANG=C.UTF-8",     "LC_ALL=C.UTF-8",      "TZ=UTC0", "PYTHONHASHSEED=0",
+        "PERL_HASH_SEED=0", "PERL_PERTURB_KEYS=0", NULL,
     };
     char *values[sizeof kept / sizeof *kept] = {0};
 

@@ -275,8 +275,7 @@ int record_parse(int argc, char **argv, struct record_options *options,
         return cli_fail("record: --skip-function needs names, which --raw does without: skip "
                         "after `trueflame symbolize`");
     if (!options->output)
-        options->output = options->own_output =
-            memory_format("%s.flame", basename(argv[optind]));
+        options->output = options->own_output = memory_format("%s.flame", basename(argv[optind]));
     return choose_engine(options, choice, engine);
 }
 

@@ -78,7 +78,9 @@ static void show_progress(const char *run_folder, pid_t pid, double started)
         return;
     cli_group_number(grouped, instructions);
     cli_group_number(grouped_contexts, contexts);
-    fprintf(stderr, "\r\033[Ktrueflame: %s instructions, %.0f million a second, %s contexts, %" PRIu64 " MB",
+    fprintf(stderr,
+            "\r\033[Ktrueflame: %s instructions, %.0f million a second, %s contexts, %" PRIu64
+            " MB",
             grouped, elapsed > 0 ? instructions / elapsed / 1e6 : 0, grouped_contexts,
             memory_bytes >> 20);
     fflush(stderr);

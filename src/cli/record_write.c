@@ -79,10 +79,11 @@ int record_write(const struct record_options *options, const char *run_folder, b
         return ERROR;
     struct profile *profile = run.profile;
     if (ended && run.lost_processes)
-        fprintf(stderr,
-                "trueflame: %zu of the processes did not get to write all their counts, for want of "
-                "disk space or because they were killed: the profile is without those\n",
-                run.lost_processes);
+        fprintf(
+            stderr,
+            "trueflame: %zu of the processes did not get to write all their counts, for want of "
+            "disk space or because they were killed: the profile is without those\n",
+            run.lost_processes);
     fill_meta(profile, options);
     if (ended) {
         tell_notes(options, run.notes);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *memory_allocate(size_t size_bytes);         /* uninitialised */
+void *memory_allocate(size_t size_bytes); /* uninitialised */
 void *memory_allocate_zeroed(size_t count, size_t size_bytes);
 void *memory_resize(void *old, size_t size_bytes);
 char *memory_duplicate_string(const char *text);

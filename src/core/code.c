@@ -12,8 +12,8 @@ void code_map_init(struct code_map *map)
     *map->anonymous = (struct code_module){
         .path = "[anon]", .kind = CODE_ANONYMOUS, .live = true, .raw_id = CODE_NO_ID};
     map->markers = platform_allocate(sizeof *map->markers);
-    *map->markers = (struct code_module){
-        .path = "", .kind = CODE_MARKER, .live = true, .raw_id = CODE_NO_ID};
+    *map->markers =
+        (struct code_module){.path = "", .kind = CODE_MARKER, .live = true, .raw_id = CODE_NO_ID};
     map->markers->next = map->anonymous;
     map->modules = map->markers;
 }
@@ -115,8 +115,7 @@ struct code_module *code_map_add_file(struct code_map *map, const char *path, ui
     bool mapped = platform_map_file(path, &image, &size_bytes);
     if (mapped && elf_find_segment(image, size_bytes, file_offset, &address_minus_offset))
         bias = start - file_offset - address_minus_offset;
-    struct code_module *module =
-        code_map_add_image(map, path, image, size_bytes, start, end, bias);
+    struct code_module *module = code_map_add_image(map, path, image, size_bytes, start, end, bias);
     if (mapped)
         platform_unmap_file(image, size_bytes);
     return module;
@@ -174,17 +173,18 @@ static void range_insert(struct code_module *module, ptrdiff_t after, struct cod
 
 /* A function starts at `address`, where no range is: it reaches to the next range, or to the end
  * of the module. What lay below and reached up to here, ends here. */
-static struct code_function *discover(struct code_module *module, uint64_t address,
-                                      ptrdiff_t below)
+static struct code_function *discover(struct code_module *module, uint64_t address, ptrdiff_t below)
 {
     struct code_function *function = platform_allocate(sizeof *function);
     uint64_t end = module->end - module->bias;
 
     if ((size_t)(below + 1) < module->range_count)
         end = module->ranges[below + 1].start;
-    *function = (struct code_function){
-        .module = module, .start = address, .end = end, .flags = CODE_FUNCTION_GUESSED,
-        .raw_id = CODE_NO_ID};
+    *function = (struct code_function){.module = module,
+                                       .start = address,
+                                       .end = end,
+                                       .flags = CODE_FUNCTION_GUESSED,
+                                       .raw_id = CODE_NO_ID};
     range_insert(module, below,
                  (struct code_range){.start = address, .end = end, .function = function});
     platform_function_found(address + module->bias, end + module->bias);

@@ -35,7 +35,7 @@ enum code_function_flags {
     CODE_FUNCTION_GUESSED = 8,   /* no symbol: its extent is only a guess, a call may cut it */
     CODE_FUNCTION_JIT = 16,      /* anonymous code that the program gave a name, see core/jit.h */
     CODE_FUNCTION_GONE = 32,     /* other code is at its address by now */
-    CODE_FUNCTION_LINE = 64,     /* with PYTHON: a line of the function whose context is the parent */
+    CODE_FUNCTION_LINE = 64, /* with PYTHON: a line of the function whose context is the parent */
 };
 
 #define CODE_NO_ID UINT32_MAX
@@ -43,35 +43,35 @@ enum code_function_flags {
 /* A function is known by its address; two with the same address in one module are one. */
 struct code_function {
     struct code_module *module;
-    uint64_t start;      /* address in the module, see code_module.bias */
+    uint64_t start; /* address in the module, see code_module.bias */
     uint64_t end;
-    uint32_t flags;      /* enum code_function_flags */
-    uint32_t raw_id;     /* its row in the raw file, CODE_NO_ID until it is written */
-    const char *name;    /* markers, Python and JIT only; NULL: src/symbols will know */
-    const char *file;    /* Python only */
-    uint32_t line;       /* Python only */
-    void *engine;        /* the engine's own */
-    bool asked;          /* jit_late.c's own */
-    uint64_t time;       /* anonymous only: when its code was first seen */
+    uint32_t flags;              /* enum code_function_flags */
+    uint32_t raw_id;             /* its row in the raw file, CODE_NO_ID until it is written */
+    const char *name;            /* markers, Python and JIT only; NULL: src/symbols will know */
+    const char *file;            /* Python only */
+    uint32_t line;               /* Python only */
+    void *engine;                /* the engine's own */
+    bool asked;                  /* jit_late.c's own */
+    uint64_t time;               /* anonymous only: when its code was first seen */
     struct code_function *named; /* anonymous only: what it was called, if that came late */
     const struct jit_entry *jit; /* JIT only: what the program says of it */
 };
 
 struct code_range {
-    uint64_t start, end; /* addresses in the module */
+    uint64_t start, end;            /* addresses in the module */
     struct code_function *function; /* NULL: a PLT */
 };
 
 struct code_module {
     const char *path;
-    char build_id[65];   /* hex, "" where there is none */
-    uint8_t kind;        /* enum code_module_kind */
-    bool live;           /* mapped now */
+    char build_id[65];            /* hex, "" where there is none */
+    uint8_t kind;                 /* enum code_module_kind */
+    bool live;                    /* mapped now */
     struct python_module *python; /* NULL unless it is CPython */
-    bool has_lines;      /* has debug information, or its debug file may have */
+    bool has_lines;               /* has debug information, or its debug file may have */
     uint32_t raw_id;
-    uint64_t start, end; /* where it is, or was, mapped: absolute */
-    uint64_t bias;       /* absolute address minus address in the module */
+    uint64_t start, end;       /* where it is, or was, mapped: absolute */
+    uint64_t bias;             /* absolute address minus address in the module */
     struct code_range *ranges; /* sorted, disjoint */
     size_t range_count, range_capacity;
     struct code_module *next; /* all modules ever, newest first */
@@ -81,12 +81,12 @@ struct code_map {
     struct code_module **live; /* sorted by start */
     size_t live_count, live_capacity;
     struct code_module *modules;
-    struct code_module *last;  /* the answer to the last lookup, likely the next one's too */
+    struct code_module *last; /* the answer to the last lookup, likely the next one's too */
     struct code_module *anonymous;
     struct code_module *markers;
     struct code_function **called_anonymous; /* hash by address: functions of anonymous code */
     size_t called_count, called_capacity;
-    struct jit *jit;           /* what the program calls its anonymous code; NULL: not looked at */
+    struct jit *jit; /* what the program calls its anonymous code; NULL: not looked at */
 };
 
 /* What an address is. `function` is NULL for a PLT and for anonymous code without a name, where

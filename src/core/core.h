@@ -50,9 +50,9 @@ struct hot {
     /* (newest entry's stack_pointer - 8 - sp), unsigned, above this: core_jump. Catches a stack
      * pointer above the frame and one that is suspiciously far below it in one comparison. */
     uint64_t reach;
-    uint64_t pending_site;     /* a call went into a PLT, whose callee is not known yet; else 0 */
-    uint64_t instructions;     /* a running count, where the engine keeps one */
-    uint64_t block;            /* the engine's own: what is executing */
+    uint64_t pending_site; /* a call went into a PLT, whose callee is not known yet; else 0 */
+    uint64_t instructions; /* a running count, where the engine keeps one */
+    uint64_t block;        /* the engine's own: what is executing */
     uint64_t engine[2];
     uint64_t python_frame;     /* the frame that CPython executed when it was last looked at */
     uint64_t python_state;     /* its thread state: while the evaluator runs, readable memory */
@@ -67,25 +67,26 @@ struct hot {
 struct stack {
     struct stack_entry *base; /* base[0] is the bottom: its context is where the stack hangs */
     struct stack_entry *limit;
-    struct hot saved;         /* current, top and pending_site while it is not running */
-    uint64_t mapping_end;     /* of the memory it lies in: two stacks that differ are two */
+    struct hot saved;     /* current, top and pending_site while it is not running */
+    uint64_t mapping_end; /* of the memory it lies in: two stacks that differ are two */
     uint32_t plane;
-    bool for_signal;          /* the alternate stack of a handler; `interrupted` goes on after it */
-    bool start_unknown;       /* the first stack pointer is still to be seen */
+    bool for_signal;    /* the alternate stack of a handler; `interrupted` goes on after it */
+    bool start_unknown; /* the first stack pointer is still to be seen */
     struct stack *interrupted;
-    struct stack *next;       /* all stacks of the process */
+    struct stack *next;           /* all stacks of the process */
     struct stack *next_suspended; /* in its hash bucket */
     bool suspended;
-    struct stack_entry *parked;   /* while suspended: the newest entry before a scheduler's, or NULL */
-    struct stack *next_parked;    /* in its hash bucket */
+    struct stack_entry
+        *parked;               /* while suspended: the newest entry before a scheduler's, or NULL */
+    struct stack *next_parked; /* in its hash bucket */
     struct python_frames python; /* the Python frames on it */
 };
 
 struct thread {
-    struct hot *hot;          /* the engine's, while it runs; otherwise &own */
+    struct hot *hot; /* the engine's, while it runs; otherwise &own */
     struct hot own;
-    struct stack *stack;      /* the one it runs on */
-    uint32_t number;          /* 1, 2, ... in order of creation */
+    struct stack *stack; /* the one it runs on */
+    uint32_t number;     /* 1, 2, ... in order of creation */
     bool ended;
     struct thread *next;
 };
@@ -111,7 +112,7 @@ struct plane_root {
 /* ---- repairs: events that no ordinary call or return explains ---- */
 
 enum repair {
-    REPAIR_UNWIND,           /* frames left at once: longjmp, exceptions */
+    REPAIR_UNWIND, /* frames left at once: longjmp, exceptions */
     REPAIR_STACK_SWITCH,
     REPAIR_NEW_STACK,
     REPAIR_RETURN_AS_JUMP,   /* a `ret` that went to the start of a function or stayed in its own */
@@ -128,9 +129,9 @@ struct core_block {
     uint64_t address; /* absolute */
     struct code_module *module;
     uint32_t instructions;
-    uint32_t next;    /* in its hash bucket */
-    const uint8_t *lengths; /* of each instruction, in bytes */
-    uint64_t time;          /* anonymous code: when it was first seen */
+    uint32_t next;               /* in its hash bucket */
+    const uint8_t *lengths;      /* of each instruction, in bytes */
+    uint64_t time;               /* anonymous code: when it was first seen */
     struct code_function *named; /* anonymous code: whose it is, if that came late */
 };
 
@@ -138,7 +139,7 @@ struct core_block {
 
 struct core_options {
     bool line_detail;
-    bool python_lines;     /* the engine tells where Python frames are: see core/python.h */
+    bool python_lines; /* the engine tells where Python frames are: see core/python.h */
     bool keep_tail_calls;
     bool start_off;
     uint32_t max_contexts; /* 0: no limit */
@@ -163,9 +164,9 @@ struct core {
     struct part *parts;
     uint32_t part_count, part_capacity;
     bool recording;
-    uint32_t plane;          /* where counts go now */
+    uint32_t plane; /* where counts go now */
     uint64_t repairs[REPAIR_KINDS];
-    uint64_t no_landing;     /* the engine's own: `code` of entries that it did not push itself */
+    uint64_t no_landing; /* the engine's own: `code` of entries that it did not push itself */
     struct python python;
     struct jit jit;
     struct core_block *blocks;
@@ -246,9 +247,10 @@ static inline void core_push(struct core *core, struct thread *thread, uint64_t 
 
     if (hot->top == hot->limit)
         core_grow_stack(core, thread);
-    *hot->top++ = (struct stack_entry){
-        .return_address = return_address, .stack_pointer = sp, .context = hot->current,
-        .code = core->no_landing};
+    *hot->top++ = (struct stack_entry){.return_address = return_address,
+                                       .stack_pointer = sp,
+                                       .context = hot->current,
+                                       .code = core->no_landing};
 }
 
 static inline void core_call(struct core *core, struct thread *thread, uint32_t site,

@@ -37,10 +37,10 @@ struct image {
 
 /* A symbol on its way to become a range. */
 struct candidate {
-    uint64_t start, end;   /* end 0: no size, reaches to the next */
-    uint64_t limit;        /* end of the section */
+    uint64_t start, end; /* end 0: no size, reaches to the next */
+    uint64_t limit;      /* end of the section */
     const char *name;
-    uint32_t source;       /* number of the source file, for local symbols; 0: global */
+    uint32_t source; /* number of the source file, for local symbols; 0: global */
     bool cold;
     struct code_function *function;
 };
@@ -86,12 +86,10 @@ static bool image_open(struct image *image, const uint8_t *bytes, size_t size_by
         return false;
     image->header = header;
     if (header->e_phentsize == sizeof(Elf64_Phdr))
-        image->segments =
-            image_table(image, header->e_phoff, header->e_phnum, sizeof(Elf64_Phdr));
+        image->segments = image_table(image, header->e_phoff, header->e_phnum, sizeof(Elf64_Phdr));
     image->segment_count = image->segments ? header->e_phnum : 0;
     if (header->e_shentsize == sizeof(Elf64_Shdr))
-        image->sections =
-            image_table(image, header->e_shoff, header->e_shnum, sizeof(Elf64_Shdr));
+        image->sections = image_table(image, header->e_shoff, header->e_shnum, sizeof(Elf64_Shdr));
     image->section_count = image->sections ? header->e_shnum : 0;
     if (header->e_shstrndx < image->section_count) {
         const Elf64_Shdr *names = &image->sections[header->e_shstrndx];
@@ -203,8 +201,7 @@ static void collect_symbols(struct candidates *list, const struct image *image, 
         const Elf64_Shdr *strings = &image->sections[table->sh_link];
         const char *names = image_at(image, strings->sh_offset, strings->sh_size);
         size_t count = table->sh_size / sizeof(Elf64_Sym);
-        const Elf64_Sym *symbols =
-            image_table(image, table->sh_offset, count, sizeof(Elf64_Sym));
+        const Elf64_Sym *symbols = image_table(image, table->sh_offset, count, sizeof(Elf64_Sym));
         if (!symbols || !names || !strings->sh_size || names[strings->sh_size - 1])
             continue;
         uint32_t source = 0;
@@ -245,8 +242,7 @@ bool elf_find_symbol(const uint8_t *bytes, size_t size_bytes, const char *name, 
         const Elf64_Shdr *strings = &image.sections[table->sh_link];
         const char *names = image_at(&image, strings->sh_offset, strings->sh_size);
         size_t count = table->sh_size / sizeof(Elf64_Sym);
-        const Elf64_Sym *symbols =
-            image_table(&image, table->sh_offset, count, sizeof(Elf64_Sym));
+        const Elf64_Sym *symbols = image_table(&image, table->sh_offset, count, sizeof(Elf64_Sym));
         if (!symbols || !names || !strings->sh_size || names[strings->sh_size - 1])
             continue;
         for (size_t j = 0; j < count; j++)
@@ -287,8 +283,8 @@ size_t elf_data_stretches(const uint8_t *bytes, size_t size_bytes, struct elf_st
     for (size_t i = 0; i < image.segment_count && count < most; i++) {
         const Elf64_Phdr *segment = &image.segments[i];
         if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_X))
-            stretches[count++] = (struct elf_stretch){segment->p_vaddr,
-                                                      segment->p_vaddr + segment->p_filesz};
+            stretches[count++] =
+                (struct elf_stretch){segment->p_vaddr, segment->p_vaddr + segment->p_filesz};
     }
     return count;
 }
@@ -309,8 +305,8 @@ static struct code_function *function_new(struct code_module *module, uint64_t s
 {
     struct code_function *function = platform_allocate(sizeof *function);
 
-    *function = (struct code_function){
-        .module = module, .start = start, .end = end, .raw_id = CODE_NO_ID};
+    *function =
+        (struct code_function){.module = module, .start = start, .end = end, .raw_id = CODE_NO_ID};
     return function;
 }
 

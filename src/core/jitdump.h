@@ -68,7 +68,7 @@ struct jitdump_reader {
     bool processor_time; /* times are the processor's own ticks */
     uint32_t elf_machine, pid;
     uint32_t padding; /* of the header, which V8 signs */
-    uint64_t time; /* when the file was begun */
+    uint64_t time;    /* when the file was begun */
     uint64_t bad_records, unknown_records;
     bool lost; /* a record was too short to be one: where the next begins is not known */
 };

@@ -51,7 +51,7 @@ void perf_map_finish(struct perf_map_parser *parser, perf_map_receiver *receiver
 struct perf_map_file {
     const char *path; /* the caller's, for as long as the file is in use */
     uint32_t owner;
-    bool known;      /* there is a file, this one: */
+    bool known; /* there is a file, this one: */
     uint64_t device, inode;
     uint64_t offset; /* how far it was read */
     struct perf_map_parser parser;

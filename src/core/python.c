@@ -4,8 +4,8 @@
 
 /* How far a frame's ancestry is followed: near enough for every ordinary change, and for any
  * recursion. */
-#define NEAR_FRAMES 4
-#define MOST_FRAMES 1000000
+#define NEAR_FRAMES     4
+#define MOST_FRAMES     1000000
 #define MOST_WORD_DEPTH 4096
 
 static uint64_t depth_of(const struct thread *thread)
@@ -427,7 +427,8 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
     add_base(core, thread, depth, frames->count ? newest(frames)->frame : 0, thread->hot->current);
     /* 3.9 puts such a generator in front without saying whose it is: its ancestry ends there. */
     struct python_frame memory;
-    if (newest(frames)->frame != frame && !add_descendants(core, thread, frame, MOST_FRAMES, false)) {
+    if (newest(frames)->frame != frame &&
+        !add_descendants(core, thread, frame, MOST_FRAMES, false)) {
         if (frame && python_read_frame(module, frame, &memory) && !memory.previous)
             add_frame(core, thread, frame, false);
         else
@@ -459,6 +460,6 @@ void python_stack_loaded(struct core *core, struct thread *thread)
 
 bool python_evaluates(const struct python_module *module, const struct code_function *function)
 {
-    return function && (module->handlers ? function == module->handlers
-                                         : function->start == module->evaluator);
+    return function &&
+           (module->handlers ? function == module->handlers : function->start == module->evaluator);
 }

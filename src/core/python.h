@@ -68,9 +68,9 @@ struct code_function;
 
 /* Offsets in CPython's structures. */
 struct python_layout {
-    uint16_t state_frame;    /* thread state: current frame, or the C frame that has it */
+    uint16_t state_frame; /* thread state: current frame, or the C frame that has it */
     bool has_c_frame;
-    uint16_t c_frame_frame;  /* C frame: current frame */
+    uint16_t c_frame_frame; /* C frame: current frame */
     uint16_t frame_code;
     uint16_t frame_previous;
     uint16_t frame_owner;    /* 0: frames have none */
@@ -85,12 +85,12 @@ struct python_layout {
     uint16_t text_state;
     uint8_t text_kind_shift; /* in the state word: kind (3 bits), compact, ascii */
     uint16_t text_ascii_bytes, text_compact_bytes; /* from the object to its characters */
-    uint16_t frame_ip;        /* frame: where it is in its code */
-    uint8_t ip_bytes;         /* 8: an address, 4: an offset */
-    uint8_t ip_unit;          /* what an offset counts, in bytes */
-    uint8_t line_format;      /* enum python_line_format */
-    uint16_t code_line_table; /* code: the bytes object with the line table */
-    uint16_t code_bytes;      /* code: its first instruction */
+    uint16_t frame_ip;                             /* frame: where it is in its code */
+    uint8_t ip_bytes;                              /* 8: an address, 4: an offset */
+    uint8_t ip_unit;                               /* what an offset counts, in bytes */
+    uint8_t line_format;                           /* enum python_line_format */
+    uint16_t code_line_table;                      /* code: the bytes object with the line table */
+    uint16_t code_bytes;                           /* code: its first instruction */
 };
 
 /* How much is looked at of a frame, of a code object and of a text's head. */
@@ -113,25 +113,25 @@ enum python_readiness {
 struct python_module {
     struct code_module *module;
     uint64_t evaluator, runtime, code_type;
-    uint64_t version;        /* of Py_Version, from 3.11 on; 0: none */
-    unsigned minor;          /* 3.minor */
+    uint64_t version; /* of Py_Version, from 3.11 on; 0: none */
+    unsigned minor;   /* 3.minor */
     /* The tail-calling interpreter's instructions, which are functions of their own, as one
      * function; NULL: the evaluator has them all. */
     struct code_function *handlers;
     struct elf_stretch data[PYTHON_DATA_STRETCHES]; /* of the module */
     size_t data_count;
     enum python_readiness readiness;
-    bool told;               /* the engine's: it was said that it cannot be watched */
-    bool checked;            /* frames look as the layout says: see python_function_of */
-    uint64_t word_depth;     /* how far below the caller's stack pointer the word is; 0: unknown */
+    bool told;           /* the engine's: it was said that it cannot be watched */
+    bool checked;        /* frames look as the layout says: see python_function_of */
+    uint64_t word_depth; /* how far below the caller's stack pointer the word is; 0: unknown */
     struct python_layout layout;
 };
 
 /* Where a frame is in its source; all zero where lines are not asked for. */
 struct python_place {
     const struct python_lines *lines; /* of its code */
-    uint64_t first;          /* the instruction pointer at the code's first instruction */
-    uint64_t line;           /* hot.python_line and .python_line_size */
+    uint64_t first;                   /* the instruction pointer at the code's first instruction */
+    uint64_t line;                    /* hot.python_line and .python_line_size */
     uint64_t line_size;
 };
 
@@ -157,20 +157,20 @@ struct python_known_code;
 
 /* What the core knows about the Pythons of a process. */
 struct python {
-    struct python_module *module;      /* whose evaluator ran last */
-    struct python_known_code *codes;   /* by address */
-    struct code_function **functions;  /* hash of name, file, line */
+    struct python_module *module;     /* whose evaluator ran last */
+    struct python_known_code *codes;  /* by address */
+    struct code_function **functions; /* hash of name, file, line */
     size_t function_count, function_capacity;
-    struct code_module **files;        /* hash of path */
+    struct code_module **files; /* hash of path */
     size_t file_count, file_capacity;
-    uint64_t *path;                    /* frames on their way onto the list */
+    uint64_t *path; /* frames on their way onto the list */
     size_t path_capacity;
-    struct python_lines **lines;       /* hash of function and line table */
+    struct python_lines **lines; /* hash of function and line table */
     size_t lines_count, lines_capacity;
     struct python_lines *recent_lines[1 << PYTHON_RECENT_BITS]; /* by the code's address */
-    struct context **unlined;          /* by context number: the same path without lines */
+    struct context **unlined; /* by context number: the same path without lines */
     size_t unlined_capacity;
-    uint64_t nowhere;                  /* an instruction pointer for when there is no frame */
+    uint64_t nowhere; /* an instruction pointer for when there is no frame */
 };
 
 /* Is it CPython? NULL if not. `image` is the file. */
@@ -244,15 +244,15 @@ struct code_function *python_line_function(struct python *python,
 
 /* Where lines begin and end in a code object; kept for good, one for equal code. */
 struct python_line_range {
-    uint32_t start, end; /* bytes from the first instruction */
-    uint32_t line;       /* 0: none of its own */
+    uint32_t start, end;            /* bytes from the first instruction */
+    uint32_t line;                  /* 0: none of its own */
     struct code_function *function; /* of the line; NULL until it is asked for */
 };
 
 struct python_lines {
     struct code_function *function;
     uint32_t table_bytes, range_count;
-    uint8_t *table;      /* as the program has it */
+    uint8_t *table; /* as the program has it */
     struct python_line_range *ranges;
 };
 

@@ -16,10 +16,10 @@
 #define MIX            0x9e3779b97f4a7c15u
 #define CODE_BITS      13
 #define LOWEST_ADDRESS 65536 /* nothing is mapped below */
-#define GLANCE_BYTES   64   /* of a string's characters, when it is seen again */
-#define TEXT_MOST      4096 /* characters of a name */
+#define GLANCE_BYTES   64    /* of a string's characters, when it is seen again */
+#define TEXT_MOST      4096  /* characters of a name */
 
-#define GENERATOR_FLAGS 0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
+#define GENERATOR_FLAGS    0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define OWNED_BY_GENERATOR 1u
 
 struct python_known_code {
@@ -28,7 +28,7 @@ struct python_known_code {
     uint64_t glance;                     /* hash of what they looked like */
     uint32_t line;
     uint32_t flags;
-    struct code_function *function;      /* NULL: not shown */
+    struct code_function *function; /* NULL: not shown */
 };
 
 static uint64_t word_at(const uint8_t *bytes, unsigned offset)
@@ -262,8 +262,8 @@ static struct code_function *function_named(struct python *python, const char *n
     size_t at = hash_function(name, file, line, inner) & (python->function_capacity - 1);
     for (; python->functions[at]; at = (at + 1) & (python->function_capacity - 1)) {
         struct code_function *function = python->functions[at];
-        if (function->line == line && inner_line(function) == inner && text_equal(function->name, name) &&
-            text_equal(function->file, file))
+        if (function->line == line && inner_line(function) == inner &&
+            text_equal(function->name, name) && text_equal(function->file, file))
             return function;
     }
     struct code_function *function = platform_allocate(sizeof *function);

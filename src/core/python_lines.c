@@ -19,12 +19,12 @@
 #include "core/platform.h"
 #include "core/python.h"
 
-#define MIX         0x9e3779b97f4a7c15u
-#define MOST_TABLE  (1u << 20) /* bytes: far beyond any function */
-#define BYTES_SIZE  16 /* bytes object: how many */
-#define BYTES_DATA  32 /* and where they begin */
-#define KIND_NONE   15
-#define KIND_LONG   14
+#define MIX             0x9e3779b97f4a7c15u
+#define MOST_TABLE      (1u << 20) /* bytes: far beyond any function */
+#define BYTES_SIZE      16         /* bytes object: how many */
+#define BYTES_DATA      32         /* and where they begin */
+#define KIND_NONE       15
+#define KIND_LONG       14
 #define KIND_NO_COLUMNS 13
 #define KIND_ONE_LINE   10 /* to 12: as many lines on */
 

@@ -10,32 +10,89 @@
 /* Before 3.13, when the runtime does not describe itself. Release builds of x86-64 and other
  * 64-bit machines alike. */
 static const struct python_layout layouts[] = {
-    [9] = {.state_frame = 24, .frame_code = 32, .frame_previous = 24,
-           .code_name = 112, .code_qualified_name = 112, .code_file = 104, .code_line = 40,
-           .code_flags = 36, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-           .text_ascii_bytes = 48, .text_compact_bytes = 72,
-           .frame_ip = 104, .ip_bytes = 4, .ip_unit = 1, .line_format = PYTHON_LINES_3_9,
+    [9] = {.state_frame = 24,
+           .frame_code = 32,
+           .frame_previous = 24,
+           .code_name = 112,
+           .code_qualified_name = 112,
+           .code_file = 104,
+           .code_line = 40,
+           .code_flags = 36,
+           .text_length = 16,
+           .text_state = 32,
+           .text_kind_shift = 2,
+           .text_ascii_bytes = 48,
+           .text_compact_bytes = 72,
+           .frame_ip = 104,
+           .ip_bytes = 4,
+           .ip_unit = 1,
+           .line_format = PYTHON_LINES_3_9,
            .code_line_table = 120},
-    [10] = {.state_frame = 24, .frame_code = 32, .frame_previous = 24,
-            .code_name = 112, .code_qualified_name = 112, .code_file = 104, .code_line = 40,
-            .code_flags = 36, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-            .text_ascii_bytes = 48, .text_compact_bytes = 72,
-            .frame_ip = 96, .ip_bytes = 4, .ip_unit = 2, .line_format = PYTHON_LINES_3_10,
+    [10] = {.state_frame = 24,
+            .frame_code = 32,
+            .frame_previous = 24,
+            .code_name = 112,
+            .code_qualified_name = 112,
+            .code_file = 104,
+            .code_line = 40,
+            .code_flags = 36,
+            .text_length = 16,
+            .text_state = 32,
+            .text_kind_shift = 2,
+            .text_ascii_bytes = 48,
+            .text_compact_bytes = 72,
+            .frame_ip = 96,
+            .ip_bytes = 4,
+            .ip_unit = 2,
+            .line_format = PYTHON_LINES_3_10,
             .code_line_table = 120},
-    [11] = {.state_frame = 56, .has_c_frame = true, .c_frame_frame = 8, .frame_code = 32,
-            .frame_previous = 48, .frame_owner = 69, .frame_is_entry = 68, .shim_owner = 255,
-            .code_name = 120, .code_qualified_name = 128, .code_file = 112, .code_line = 72,
-            .code_flags = 48, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-            .text_ascii_bytes = 48, .text_compact_bytes = 72,
-            .frame_ip = 56, .ip_bytes = 8, .ip_unit = 1, .line_format = PYTHON_LINES_3_11,
-            .code_line_table = 136, .code_bytes = 184},
-    [12] = {.state_frame = 56, .has_c_frame = true, .c_frame_frame = 0, .frame_code = 0,
-            .frame_previous = 8, .frame_owner = 70, .shim_owner = 3,
-            .code_name = 120, .code_qualified_name = 128, .code_file = 112, .code_line = 68,
-            .code_flags = 48, .text_length = 16, .text_state = 32, .text_kind_shift = 2,
-            .text_ascii_bytes = 40, .text_compact_bytes = 56,
-            .frame_ip = 56, .ip_bytes = 8, .ip_unit = 1, .line_format = PYTHON_LINES_3_11,
-            .code_line_table = 136, .code_bytes = 192},
+    [11] = {.state_frame = 56,
+            .has_c_frame = true,
+            .c_frame_frame = 8,
+            .frame_code = 32,
+            .frame_previous = 48,
+            .frame_owner = 69,
+            .frame_is_entry = 68,
+            .shim_owner = 255,
+            .code_name = 120,
+            .code_qualified_name = 128,
+            .code_file = 112,
+            .code_line = 72,
+            .code_flags = 48,
+            .text_length = 16,
+            .text_state = 32,
+            .text_kind_shift = 2,
+            .text_ascii_bytes = 48,
+            .text_compact_bytes = 72,
+            .frame_ip = 56,
+            .ip_bytes = 8,
+            .ip_unit = 1,
+            .line_format = PYTHON_LINES_3_11,
+            .code_line_table = 136,
+            .code_bytes = 184},
+    [12] = {.state_frame = 56,
+            .has_c_frame = true,
+            .c_frame_frame = 0,
+            .frame_code = 0,
+            .frame_previous = 8,
+            .frame_owner = 70,
+            .shim_owner = 3,
+            .code_name = 120,
+            .code_qualified_name = 128,
+            .code_file = 112,
+            .code_line = 68,
+            .code_flags = 48,
+            .text_length = 16,
+            .text_state = 32,
+            .text_kind_shift = 2,
+            .text_ascii_bytes = 40,
+            .text_compact_bytes = 56,
+            .frame_ip = 56,
+            .ip_bytes = 8,
+            .ip_unit = 1,
+            .line_format = PYTHON_LINES_3_11,
+            .code_line_table = 136,
+            .code_bytes = 192},
 };
 
 /* Where _Py_DebugOffsets has what, in words. It grew in the middle, so each version has its own. */
@@ -46,14 +103,34 @@ struct self_description {
 };
 
 static const struct self_description self_descriptions[] = {
-    [13] = {.state_frame = 23, .frame_previous = 29, .frame_code = 30, .frame_ip = 31,
-            .frame_owner = 33, .code_file = 35, .code_name = 36, .code_qualified_name = 37,
-            .code_line_table = 38, .code_line = 39, .code_bytes = 43, .text_state = 68,
-            .text_length = 69, .text_ascii_bytes = 70},
-    [14] = {.state_frame = 26, .frame_previous = 32, .frame_code = 33, .frame_ip = 34,
-            .frame_owner = 36, .code_file = 40, .code_name = 41, .code_qualified_name = 42,
-            .code_line_table = 43, .code_line = 44, .code_bytes = 48, .text_state = 78,
-            .text_length = 79, .text_ascii_bytes = 80},
+    [13] = {.state_frame = 23,
+            .frame_previous = 29,
+            .frame_code = 30,
+            .frame_ip = 31,
+            .frame_owner = 33,
+            .code_file = 35,
+            .code_name = 36,
+            .code_qualified_name = 37,
+            .code_line_table = 38,
+            .code_line = 39,
+            .code_bytes = 43,
+            .text_state = 68,
+            .text_length = 69,
+            .text_ascii_bytes = 70},
+    [14] = {.state_frame = 26,
+            .frame_previous = 32,
+            .frame_code = 33,
+            .frame_ip = 34,
+            .frame_owner = 36,
+            .code_file = 40,
+            .code_name = 41,
+            .code_qualified_name = 42,
+            .code_line_table = 43,
+            .code_line = 44,
+            .code_bytes = 48,
+            .text_state = 78,
+            .text_length = 79,
+            .text_ascii_bytes = 80},
 };
 
 #define DESCRIBED_FROM 13
@@ -97,8 +174,7 @@ static bool layout_is_plausible(const struct python_layout *layout)
 {
     return layout->frame_previous <= PYTHON_FRAME_BYTES - 8 &&
            layout->frame_code <= PYTHON_FRAME_BYTES - 8 &&
-           layout->frame_owner < PYTHON_FRAME_BYTES &&
-           layout->code_file <= PYTHON_CODE_BYTES - 8 &&
+           layout->frame_owner < PYTHON_FRAME_BYTES && layout->code_file <= PYTHON_CODE_BYTES - 8 &&
            layout->code_name <= PYTHON_CODE_BYTES - 8 &&
            layout->code_qualified_name <= PYTHON_CODE_BYTES - 8 &&
            layout->code_line_table <= PYTHON_CODE_BYTES - 8 &&
@@ -110,8 +186,8 @@ static bool layout_is_plausible(const struct python_layout *layout)
 /* ---- the tail-calling interpreter ---- */
 
 #define MOST_HANDLERS   4096
-#define HANDLER_PADDING 64  /* what may lie between two functions to align them */
-#define OPCODES         256 /* entries of the table of instructions */
+#define HANDLER_PADDING 64   /* what may lie between two functions to align them */
+#define OPCODES         256  /* entries of the table of instructions */
 #define SMALL_EVALUATOR 8192 /* bytes: one that has the instructions in it is many times larger */
 #define CHUNK_WORDS     512
 #define TAIL_CALLS_FROM 14
@@ -287,7 +363,6 @@ struct python_module *python_recognise(struct code_module *module, const uint8_t
     struct python_module *kept = platform_allocate(sizeof *kept);
     *kept = found;
     join_named_handlers(kept, image, size_bytes);
-    kept->data_count =
-        elf_data_stretches(image, size_bytes, kept->data, PYTHON_DATA_STRETCHES);
+    kept->data_count = elf_data_stretches(image, size_bytes, kept->data, PYTHON_DATA_STRETCHES);
     return kept;
 }

@@ -40,14 +40,14 @@ enum raw_ending { RAW_EXIT, RAW_BUDGET, RAW_CHECKPOINT, RAW_KILLED };
 /* What only the engine knows of its process. */
 struct raw_process {
     uint64_t pid;
-    uint64_t image;        /* how many raw files of this pid there were before: it called exec */
+    uint64_t image; /* how many raw files of this pid there were before: it called exec */
     uint64_t parent_pid, parent_image; /* who forked it */
-    uint64_t fork_ordinal; /* 1 for the parent's first child */
-    uint64_t started_by;   /* enum raw_start */
-    uint64_t ending;       /* enum raw_ending */
+    uint64_t fork_ordinal;             /* 1 for the parent's first child */
+    uint64_t started_by;               /* enum raw_start */
+    uint64_t ending;                   /* enum raw_ending */
     uint64_t exit_status;
     const char *engine;
-    const char *command;   /* arguments joined by spaces */
+    const char *command; /* arguments joined by spaces */
 };
 
 struct raw_sink {

@@ -44,16 +44,16 @@ static void put_text(struct writer *writer, const char *text)
  * have CODE_NO_ID. Contexts of dropped planes and of plane 0 are not; and functions, modules,
  * sites and blocks only if a context needs them. */
 struct rows {
-    uint32_t *context;  /* by number */
-    uint32_t *site;     /* by number */
-    uint32_t *block;    /* by number */
-    uint32_t *part;     /* by place in core.parts */
+    uint32_t *context; /* by number */
+    uint32_t *site;    /* by number */
+    uint32_t *block;   /* by number */
+    uint32_t *part;    /* by place in core.parts */
     struct code_function **functions;
     struct code_module **modules;
     uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
     uint32_t function_capacity, module_capacity;
-    uint64_t *self;     /* instructions by context number */
-    uint8_t *off;       /* by context number: ran here, while recording was off or for nothing */
+    uint64_t *self; /* instructions by context number */
+    uint8_t *off;   /* by context number: ran here, while recording was off or for nothing */
     uint64_t unrecorded;
 };
 
@@ -339,8 +339,7 @@ static void put_contexts(struct writer *writer, const struct core *core, const s
         const struct context *context = tree_context(&core->tree, i);
         if (rows->context[i] == CODE_NO_ID)
             continue;
-        put(writer,
-            context->parent ? rows->context[context_number(context->parent)] : RAW_NONE);
+        put(writer, context->parent ? rows->context[context_number(context->parent)] : RAW_NONE);
         put(writer, final_function(context->function)->raw_id);
         put(writer, context->site ? row_or_none(rows->site[context->site]) : RAW_NONE);
         put(writer, context->calls);

@@ -15,8 +15,8 @@ static void merge(const uint8_t *from, uint8_t *to, size_t first, size_t middle,
         return;
     }
     for (size_t at = first; at < end; at++) {
-        bool take_right = left == middle ||
-                          (right < end && before(from + right * item_bytes, from + left * item_bytes));
+        bool take_right = left == middle || (right < end && before(from + right * item_bytes,
+                                                                   from + left * item_bytes));
         size_t taken = take_right ? right++ : left++;
         __builtin_memcpy(to + at * item_bytes, from + taken * item_bytes, item_bytes);
     }

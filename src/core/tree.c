@@ -19,8 +19,7 @@ static struct context *context_new(struct tree *tree)
         tree->chunk_capacity = capacity;
     }
     if (number % TREE_CHUNK == 0)
-        tree->chunks[number / TREE_CHUNK] =
-            platform_allocate(TREE_CHUNK * sizeof(struct context));
+        tree->chunks[number / TREE_CHUNK] = platform_allocate(TREE_CHUNK * sizeof(struct context));
     tree->count++;
     struct context *context = tree_context(tree, number);
     context->key = tree_key(number);

@@ -52,12 +52,12 @@ struct context {
                                  * Python frame's are the evaluator's */
     uint64_t self_instructions;
     uint64_t calls;
-    struct context *parent;     /* NULL for a root */
+    struct context *parent; /* NULL for a root */
     struct code_function *function;
-    uint32_t site;              /* row of tree.sites, 0: none */
-    uint32_t flags : 2;         /* enum context_flags */
-    uint32_t depth : 30;        /* 0 for a root */
-    uint64_t entry;             /* absolute address that was called to get here */
+    uint32_t site;                            /* row of tree.sites, 0: none */
+    uint32_t flags : 2;                       /* enum context_flags */
+    uint32_t depth : 30;                      /* 0 for a root */
+    uint64_t entry;                           /* absolute address that was called to get here */
     struct context_slot slots[CONTEXT_SLOTS]; /* a cache: may be empty */
 };
 
@@ -82,22 +82,22 @@ struct tree {
     struct context **chunks;        /* contexts by number, TREE_CHUNK to a chunk */
     size_t chunk_capacity;
     uint32_t count;
-    uint32_t max_depth;             /* of any context */
-    uint32_t limit;                 /* --max-contexts: beyond it recursion folds. 0: none */
-    uint64_t folded;                /* contexts that were not made because of it */
-    struct context **slots;         /* hash of (parent, site, function) */
+    uint32_t max_depth;     /* of any context */
+    uint32_t limit;         /* --max-contexts: beyond it recursion folds. 0: none */
+    uint64_t folded;        /* contexts that were not made because of it */
+    struct context **slots; /* hash of (parent, site, function) */
     size_t slot_count;
     struct site *sites;
     uint32_t site_count, site_capacity;
-    uint32_t *site_slots;           /* hash of address */
+    uint32_t *site_slots; /* hash of address */
     size_t site_slot_count;
-    uint64_t *site_pairs;           /* hash of context.key + site: further sites of a context */
+    uint64_t *site_pairs; /* hash of context.key + site: further sites of a context */
     size_t site_pair_count, site_pair_capacity;
-    bool by_site;                   /* do sites show at all? */
+    bool by_site; /* do sites show at all? */
 };
 
 #define TREE_SITED_CONTEXTS 65536
-#define TREE_RECURSION_LOOK 64      /* how far up the path recursion is looked for */
+#define TREE_RECURSION_LOOK 64 /* how far up the path recursion is looked for */
 
 #define TREE_CHUNK 16384
 
@@ -116,8 +116,7 @@ struct context *tree_in_place_of(struct tree *tree, const struct context *contex
                                  struct code_function *function);
 
 /* The child of `parent` that stands for the same call as `like`, which is in another plane. */
-struct context *tree_twin_of(struct tree *tree, struct context *parent,
-                             const struct context *like);
+struct context *tree_twin_of(struct tree *tree, struct context *parent, const struct context *like);
 
 /* In the lower half is something that spreads contexts, with room above it for the number of a site
  * or a block: a cache can be indexed with a part of the sum. */

@@ -18,10 +18,10 @@ enum guest_abi { ABI_AUTO, ABI_LINUX, ABI_LAMBDA };
 enum python_watch { WATCH_AUTO, WATCH_OFF, WATCH_TRAMPOLINE };
 
 struct record_options {
-    char *const *command;      /* the program and its arguments, NULL-terminated */
-    const char *program;       /* where the program was found */
-    const char *output;        /* the profile to write */
-    char *own_output;          /* its name, where we chose it */
+    char *const *command; /* the program and its arguments, NULL-terminated */
+    const char *program;  /* where the program was found */
+    const char *output;   /* the profile to write */
+    char *own_output;     /* its name, where we chose it */
     bool start_off;
     bool line_detail;
     bool keep_tail_calls;
@@ -38,11 +38,11 @@ struct record_options {
     const char **skip_functions;
     size_t skip_function_count;
     /* riscv */
-    const char *input;         /* file with the guest's private input, NULL for none */
-    const char *output_file;   /* where its public output goes, NULL for nowhere */
+    const char *input;       /* file with the guest's private input, NULL for none */
+    const char *output_file; /* where its public output goes, NULL for nowhere */
     enum guest_abi abi;
     enum python_watch python;
-    bool node;                 /* Node is told to name its functions */
+    bool node; /* Node is told to name its functions */
 };
 
 struct engine {

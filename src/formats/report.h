@@ -31,6 +31,7 @@ int report_function(const struct view *view, const char *pattern,
 /* Of the transforms, the part and what is shown of Python count. ERROR when the profile knows no
  * line of such a file. */
 int report_lines(const struct profile *profile, const struct transforms *transforms,
-                 const char *file, const struct report_options *options, FILE *stream, struct error *error);
+                 const char *file, const struct report_options *options, FILE *stream,
+                 struct error *error);
 
 #endif

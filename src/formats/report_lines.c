@@ -113,7 +113,8 @@ static void write_text(const struct profile *profile, const struct source_lines 
 }
 
 int report_lines(const struct profile *profile, const struct transforms *transforms,
-                 const char *file, const struct report_options *options, FILE *stream, struct error *error)
+                 const char *file, const struct report_options *options, FILE *stream,
+                 struct error *error)
 {
     struct source_lines lines;
     bool found = false;

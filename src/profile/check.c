@@ -158,9 +158,8 @@ static int check_lines(const struct profile *profile, const char *name, struct e
         uint64_t left = profile->contexts[i].self_instructions;
         for (; row < profile->line_count && profile->lines[row].context == i; row++)
             if (__builtin_sub_overflow(left, profile->lines[row].instructions, &left))
-                return error_set(error,
-                                 "%s: damaged profile: the lines of context %zu do not add up",
-                                 name, i);
+                return error_set(
+                    error, "%s: damaged profile: the lines of context %zu do not add up", name, i);
     }
     return OK;
 }
@@ -168,8 +167,8 @@ static int check_lines(const struct profile *profile, const char *name, struct e
 int profile_check(const struct profile *profile, const char *name, struct error *error)
 {
     static int (*const checks[])(const struct profile *, const char *, struct error *) = {
-        check_columns, check_ranges, check_roots, check_totals, check_order, check_counts,
-        check_lines,
+        check_columns, check_ranges, check_roots, check_totals,
+        check_order,   check_counts, check_lines,
     };
 
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)

@@ -52,9 +52,9 @@ enum module_symbols {
 struct module {
     uint32_t path;     /* string */
     uint32_t build_id; /* string, hex, "" where there is none */
-    uint32_t note;     /* string: why there are no better symbols, "" when there is nothing to say */
-    uint8_t kind;      /* enum module_kind */
-    uint8_t symbols;   /* enum module_symbols */
+    uint32_t note;   /* string: why there are no better symbols, "" when there is nothing to say */
+    uint8_t kind;    /* enum module_kind */
+    uint8_t symbols; /* enum module_symbols */
 };
 
 enum function_kind {
@@ -68,14 +68,14 @@ enum function_kind {
 
 struct function {
     uint32_t module;
-    uint8_t kind;      /* enum function_kind */
+    uint8_t kind;         /* enum function_kind */
     uint8_t only_inlined; /* has no code of its own here: start and size are 0 */
-    uint32_t name;     /* string, demangled, as shown */
-    uint32_t symbol;   /* string as in the symbol table, "" where there is none */
-    uint32_t file;     /* string: source file, "" unknown */
-    uint32_t line;     /* where it is declared, 0 unknown */
-    uint64_t start;    /* address in the module */
-    uint64_t size;     /* bytes, 0 unknown */
+    uint32_t name;        /* string, demangled, as shown */
+    uint32_t symbol;      /* string as in the symbol table, "" where there is none */
+    uint32_t file;        /* string: source file, "" unknown */
+    uint32_t line;        /* where it is declared, 0 unknown */
+    uint64_t start;       /* address in the module */
+    uint64_t size;        /* bytes, 0 unknown */
 };
 
 /* One function in a chain of inlined ones, with the line that is executing in it. */
@@ -103,9 +103,9 @@ struct site {
 };
 
 struct context {
-    uint32_t parent;   /* context, NONE for a root */
+    uint32_t parent; /* context, NONE for a root */
     uint32_t function;
-    uint32_t site;     /* NONE: no call instruction (roots, signals, tail calls into the void) */
+    uint32_t site; /* NONE: no call instruction (roots, signals, tail calls into the void) */
     uint64_t calls;
     uint64_t self_instructions;
 };
@@ -113,8 +113,8 @@ struct context {
 struct block {
     uint32_t module;
     uint32_t instructions;
-    uint32_t first_piece; /* pieces[first_piece ... + piece_count] */
-    uint32_t piece_count; /* 0: not symbolized */
+    uint32_t first_piece;  /* pieces[first_piece ... + piece_count] */
+    uint32_t piece_count;  /* 0: not symbolized */
     uint32_t first_length; /* instruction_lengths[first_length ... + instructions] */
     uint64_t address;
 };
@@ -174,13 +174,13 @@ struct repair {
 enum detail { DETAIL_FUNCTION, DETAIL_LINE };
 
 struct meta {
-    uint32_t engine;   /* string: native, valgrind, riscv, or import:FORMAT */
-    uint32_t command;  /* string */
+    uint32_t engine;  /* string: native, valgrind, riscv, or import:FORMAT */
+    uint32_t command; /* string */
     int32_t exit_status;
-    uint8_t detail;    /* enum detail */
+    uint8_t detail; /* enum detail */
     uint8_t symbolized;
-    uint8_t ended_early; /* enum ending */
-    uint64_t folded_contexts; /* contexts that --max-contexts folded away */
+    uint8_t ended_early;              /* enum ending */
+    uint64_t folded_contexts;         /* contexts that --max-contexts folded away */
     uint64_t unrecorded_instructions; /* ran while recording was off */
     /* What differs from run to run stands apart, in its own section. */
     uint64_t date_seconds; /* since 1970 */
@@ -253,8 +253,8 @@ int flame_write(const struct profile *profile, const char *path, struct error *e
 int flame_read(const char *path, struct profile **profile, struct error *error);
 
 /* The same from memory; `name` is what messages call it. */
-int flame_parse(const uint8_t *bytes, size_t size_bytes, const char *name,
-                struct profile **profile, struct error *error);
+int flame_parse(const uint8_t *bytes, size_t size_bytes, const char *name, struct profile **profile,
+                struct error *error);
 
 /* Adds everything of `from` to `into`, matching modules, functions, sites and contexts; the
  * processes of `from` become further processes of `into`. */

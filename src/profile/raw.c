@@ -38,8 +38,8 @@ struct reader {
     struct raw_jit *jit;    /* by module of the file that is being read */
     struct raw_line *lines; /* of the same file */
     size_t line_count, line_capacity;
-    struct map modules; /* (path, build id) -> module */
-    struct map chains;  /* (site, next site) -> chained site */
+    struct map modules;     /* (path, build id) -> module */
+    struct map chains;      /* (site, next site) -> chained site */
     struct code_maps *code; /* of each module */
     size_t code_capacity;
     char **skips;
@@ -71,8 +71,7 @@ static uint32_t module_of(struct reader *reader, uint32_t path, uint32_t build_i
     *array_push(profile->modules, profile->module_count, profile->module_capacity) =
         (struct module){.path = path, .build_id = build_id, .kind = kind};
     size_t old = reader->code_capacity;
-    reader->code =
-        memory_grow(reader->code, &reader->code_capacity, row + 1, sizeof *reader->code);
+    reader->code = memory_grow(reader->code, &reader->code_capacity, row + 1, sizeof *reader->code);
     memset(reader->code + old, 0, (reader->code_capacity - old) * sizeof *reader->code);
     return row;
 }
@@ -149,8 +148,8 @@ static struct function python_function(struct reader *reader, uint32_t symbol)
     return function;
 }
 
-static uint32_t read_function(struct reader *reader, struct cursor *cursor,
-                              const uint32_t *modules, uint64_t module_count)
+static uint32_t read_function(struct reader *reader, struct cursor *cursor, const uint32_t *modules,
+                              uint64_t module_count)
 {
     struct profile *profile = reader->profile;
     uint32_t raw_module = take_row(cursor, module_count);
@@ -203,9 +202,8 @@ static uint32_t read_site(struct reader *reader, struct cursor *cursor, const ui
     if (*place != MAP_ABSENT)
         return *place;
     *place = (uint32_t)profile->site_count;
-    *array_push(profile->sites, profile->site_count, profile->site_capacity) =
-        (struct site){
-            .module = modules[raw_module], .location = NONE, .next = NONE, .address = address};
+    *array_push(profile->sites, profile->site_count, profile->site_capacity) = (struct site){
+        .module = modules[raw_module], .location = NONE, .next = NONE, .address = address};
     return (uint32_t)profile->site_count - 1;
 }
 
@@ -284,8 +282,8 @@ static uint32_t read_block(struct reader *reader, struct cursor *cursor, const u
         cursor->damaged = true;
         return NONE;
     }
-    uint32_t *place = map_place(&reader->code[modules[raw_module]].blocks,
-                                address << 8 | (instructions & 255));
+    uint32_t *place =
+        map_place(&reader->code[modules[raw_module]].blocks, address << 8 | (instructions & 255));
     const struct raw_jit *jit = &reader->jit[raw_module];
     if (!jit->line_count && *place != MAP_ABSENT &&
         same_block(profile, *place, address, lengths, instructions))
@@ -529,8 +527,8 @@ static bool read_tables(struct reader *reader, struct raw_file *raw)
     reader->line_count = 0;
     rows.functions = read_rows(reader, cursor, 64, read_function, rows.modules, rows.module_count,
                                &rows.function_count);
-    rows.sites = read_rows(reader, cursor, 16, read_site, rows.modules, rows.module_count,
-                           &rows.site_count);
+    rows.sites =
+        read_rows(reader, cursor, 16, read_site, rows.modules, rows.module_count, &rows.site_count);
     rows.parts = read_parts(reader, cursor, &rows.part_count);
     rows.thread_count = read_threads(reader, raw);
     read_contexts(reader, cursor, &rows);

@@ -8,8 +8,8 @@
 
 struct raw_run {
     struct profile *profile;
-    char **skip_objects; /* patterns that programs of the run asked to skip; NULL-terminated */
-    char **notes;        /* what the user should be told; NULL-terminated */
+    char **skip_objects;   /* patterns that programs of the run asked to skip; NULL-terminated */
+    char **notes;          /* what the user should be told; NULL-terminated */
     size_t lost_processes; /* that did not get to write all their counts */
 };
 

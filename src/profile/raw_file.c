@@ -161,8 +161,8 @@ static void order_files(struct raw_file **files, size_t count)
         if (raw->process.started_by == RAW_EXEC)
             raw->parent = find_image(files, count, raw->process.pid, raw->process.image - 1);
         else if (raw->process.started_by == RAW_FORK)
-            raw->parent = find_image(files, count, raw->process.parent_pid,
-                                     raw->process.parent_image);
+            raw->parent =
+                find_image(files, count, raw->process.parent_pid, raw->process.parent_image);
         if (raw->parent == raw)
             raw->parent = NULL;
     }
@@ -197,8 +197,8 @@ static int read_folder(struct raw_files *raws, const char *folder, DIR *director
     for (struct dirent *entry; (entry = readdir(directory));) {
         raws->lost += has_suffix(entry->d_name, ".raw.new");
         if (has_suffix(entry->d_name, ".raw") &&
-            read_file(folder, entry->d_name,
-                      array_push(raws->files, raws->count, raws->capacity), error))
+            read_file(folder, entry->d_name, array_push(raws->files, raws->count, raws->capacity),
+                      error))
             return ERROR;
     }
     if (raws->count)

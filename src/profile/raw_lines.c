@@ -6,9 +6,9 @@
 
 struct taking {
     struct profile *profile;
-    uint32_t *moved;  /* by old context: the new one */
-    uint32_t *line;   /* by old context: the line it runs for, 0: none */
-    struct map calls; /* (function, site) -> number of the pair */
+    uint32_t *moved;     /* by old context: the new one */
+    uint32_t *line;      /* by old context: the line it runs for, 0: none */
+    struct map calls;    /* (function, site) -> number of the pair */
     struct map children; /* (new parent, number of the pair) -> new context */
     uint32_t kept;
 };
@@ -49,8 +49,8 @@ static uint32_t place_context(struct taking *taking, const struct context *old)
     uint32_t *place = map_place(&taking->children, map_pair(parent, *call));
     if (*place == MAP_ABSENT) {
         *place = taking->kept++;
-        contexts[*place] = (struct context){
-            .parent = parent, .function = old->function, .site = old->site};
+        contexts[*place] =
+            (struct context){.parent = parent, .function = old->function, .site = old->site};
     }
     contexts[*place].calls += old->calls;
     contexts[*place].self_instructions += old->self_instructions;

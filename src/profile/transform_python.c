@@ -123,7 +123,7 @@ static uint8_t *classify(const struct view *view)
 struct view *view_python(const struct view *view, enum python_mode mode)
 {
     uint8_t *classes = classify(view);
-    uint8_t *below = memory_allocate_zeroed(view->node_count, 1); /* a Python frame is above */
+    uint8_t *below = memory_allocate_zeroed(view->node_count, 1);   /* a Python frame is above */
     uint8_t *carries = memory_allocate_zeroed(view->node_count, 1); /* Python's own, or hidden */
     struct sending sending;
 
@@ -133,8 +133,8 @@ struct view *view_python(const struct view *view, enum python_mode mode)
         uint32_t parent = sent_parent(&sending, i);
         below[i] = class == PYTHON || (view->parent[i] != NONE && below[view->parent[i]]);
         /* What is inlined in the evaluator is a part of it. */
-        bool inlined = view->flags[i] & VIEW_INLINED && view->parent[i] != NONE &&
-                       carries[view->parent[i]];
+        bool inlined =
+            view->flags[i] & VIEW_INLINED && view->parent[i] != NONE && carries[view->parent[i]];
         bool carried = class == TRAMPOLINE || (below[i] && (class == PLUMBING || inlined));
         carries[i] = class == PYTHON || carried;
         bool hidden = mode == PYTHON_ONLY     ? class != PYTHON && !view_is_thread(view, i)

@@ -55,10 +55,9 @@ static uint32_t node_at(struct build *build, size_t context, uint32_t location, 
     const struct location *chain = &profile->locations[location];
     const struct location_frame *frame = &profile->location_frames[chain->first];
     if (by_line && chain->count && profile->contexts[context].parent != NONE)
-        node = view_builder_child(&build->builder, view->parent[node],
-                                  frame_at(build, build->frame_of[profile->contexts[context].function],
-                                           frame->line),
-                                  0);
+        node = view_builder_child(
+            &build->builder, view->parent[node],
+            frame_at(build, build->frame_of[profile->contexts[context].function], frame->line), 0);
     for (uint32_t i = 1; i < chain->count; i++)
         node = view_builder_child(&build->builder, node,
                                   frame_at(build, frame[i].function, by_line ? frame[i].line : 0),
@@ -173,8 +172,8 @@ static void place_context(struct build *build, size_t index)
         parent = node_at(build, context->parent, site->location,
                          build->choice->by_line && site->next == NONE);
     }
-    uint32_t node = view_builder_child(&build->builder, parent,
-                                       build->frame_of[context->function], 0);
+    uint32_t node =
+        view_builder_child(&build->builder, parent, build->frame_of[context->function], 0);
     build->node_of[index] = node;
     build->builder.view->calls[node] += context->calls;
 }

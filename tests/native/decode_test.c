@@ -58,18 +58,23 @@ static int class_of(const ZydisDecodedInstruction *z)
         return far ? CLASS_REFUSED : relative ? CLASS_JUMP : CLASS_JUMP_INDIRECT;
     case ZYDIS_CATEGORY_COND_BR:
         switch (z->mnemonic) {
-        case ZYDIS_MNEMONIC_XBEGIN: return CLASS_TRANSACTION;
-        case ZYDIS_MNEMONIC_XEND: return CLASS_ORDINARY;
+        case ZYDIS_MNEMONIC_XBEGIN:
+            return CLASS_TRANSACTION;
+        case ZYDIS_MNEMONIC_XEND:
+            return CLASS_ORDINARY;
         case ZYDIS_MNEMONIC_LOOP:
         case ZYDIS_MNEMONIC_LOOPE:
         case ZYDIS_MNEMONIC_LOOPNE:
         case ZYDIS_MNEMONIC_JRCXZ:
-        case ZYDIS_MNEMONIC_JECXZ: return CLASS_LOOP;
-        default: return CLASS_JUMP_IF;
+        case ZYDIS_MNEMONIC_JECXZ:
+            return CLASS_LOOP;
+        default:
+            return CLASS_JUMP_IF;
         }
     case ZYDIS_CATEGORY_SYSCALL:
         return z->mnemonic == ZYDIS_MNEMONIC_SYSCALL ? CLASS_SYSCALL : CLASS_REFUSED;
-    default: return CLASS_ORDINARY;
+    default:
+        return CLASS_ORDINARY;
     }
 }
 
@@ -122,7 +127,8 @@ static unsigned check(ZydisDecoder *decoder, const uint8_t *bytes, size_t availa
         complain(bytes, z.length, "displacement size", ours.displacement_size, z.raw.disp.size);
     else if (z.raw.disp.size && ours.modrm_offset && z.raw.disp.offset != ours.displacement_offset)
         complain(bytes, z.length, "displacement", ours.displacement_offset, z.raw.disp.offset);
-    bool rip = (z.attributes & ZYDIS_ATTRIB_HAS_MODRM) && z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
+    bool rip =
+        (z.attributes & ZYDIS_ATTRIB_HAS_MODRM) && z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
     if (rip != ours.rip_relative && z.raw.disp.size)
         complain(bytes, z.length, "rip-relative", ours.rip_relative, rip);
     if (z.raw.imm[0].is_relative && ours.class != CLASS_REFUSED &&
@@ -164,8 +170,9 @@ static uint64_t next_random(uint64_t *state)
 
 static void check_random(ZydisDecoder *decoder, unsigned long count, uint64_t seed)
 {
-    static const uint8_t starts[] = {0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x64, 0x65, 0x2e, 0x41, 0x48, 0x4f,
-                                     0x0f, 0x0f, 0x0f, 0xc4, 0xc5, 0x62, 0x62, 0x8f, 0x38, 0x3a};
+    static const uint8_t starts[] = {0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x64, 0x65,
+                                     0x2e, 0x41, 0x48, 0x4f, 0x0f, 0x0f, 0x0f,
+                                     0xc4, 0xc5, 0x62, 0x62, 0x8f, 0x38, 0x3a};
     uint64_t state = seed * 2654435761u + 88172645463325252ull;
     for (unsigned long n = 0; n < count; n++) {
         uint8_t bytes[24];
@@ -192,6 +199,7 @@ int main(int argc, char **argv)
     else
         for (int i = 1; i < argc; i++)
             status |= check_file(&decoder, argv[i]);
-    printf("%lu instructions compared, %lu not for zydis, %lu differ\n", checked, refused, failures);
+    printf("%lu instructions compared, %lu not for zydis, %lu differ\n", checked, refused,
+           failures);
     return status || failures || !checked;
 }

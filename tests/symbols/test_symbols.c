@@ -429,8 +429,10 @@ static void test_contradictions(void **state)
     fixture_check(profile);
     for (uint64_t i = 0; i < 32; i++) {
         bool inlined = i >= 20 && i < 24;
-        const char *const chain[] = {
-            i < 16 ? "second :0" : inlined ? "third :88" : "third :42", "inside :42"};
+        const char *const chain[] = {i < 16    ? "second :0"
+                                     : inlined ? "third :88"
+                                               : "third :42",
+                                     "inside :42"};
         assert_true(location_is(profile, profile->sites[i].location, inlined ? 2 : 1, chain));
     }
     profile_free(profile);
@@ -456,19 +458,85 @@ static void test_line_programs(void **state)
 {
     (void)state;
     static const uint8_t section[] = {
-        75, 0, 0, 0, 4, 0, 22, 0, 0, 0,             /* length, version, length of the header */
-        1, 1, 1, 0xfb, 14, 13,                      /* steps of 1; lines from -5, 14 of them */
-        0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1,         /* operands of the opcodes */
-        0, 'f', 0, 0,                               /* no directories; the rest is not looked at */
-        0, 9, 2, 0x00, 0x10, 0, 0, 0, 0, 0, 0,      /* address 0x1000 */
-        3, 9, 1,                                    /* line 10 */
-        13 + 5 + 1 + 14 * 2,                        /* two on, one line down */
-        13 + 5 - 3,                                 /* the same address, three lines up: it holds */
-        4, 2, 2, 4, 1,                              /* file 2, four on */
-        3, 100, 1,                                  /* a row at the end, of no length */
-        0, 1, 1,                                    /* end */
-        0, 9, 2, 0x00, 0x20, 0, 0, 0, 0, 0, 0,      /* address 0x2000: a sequence of its own */
-        1, 8, 1, 9, 0x10, 0, 0, 1, 1,               /* 17 on, 16 on, end */
+        75,
+        0,
+        0,
+        0,
+        4,
+        0,
+        22,
+        0,
+        0,
+        0, /* length, version, length of the header */
+        1,
+        1,
+        1,
+        0xfb,
+        14,
+        13, /* steps of 1; lines from -5, 14 of them */
+        0,
+        1,
+        1,
+        1,
+        1,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+        1, /* operands of the opcodes */
+        0,
+        'f',
+        0,
+        0, /* no directories; the rest is not looked at */
+        0,
+        9,
+        2,
+        0x00,
+        0x10,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0, /* address 0x1000 */
+        3,
+        9,
+        1,                   /* line 10 */
+        13 + 5 + 1 + 14 * 2, /* two on, one line down */
+        13 + 5 - 3,          /* the same address, three lines up: it holds */
+        4,
+        2,
+        2,
+        4,
+        1, /* file 2, four on */
+        3,
+        100,
+        1, /* a row at the end, of no length */
+        0,
+        1,
+        1, /* end */
+        0,
+        9,
+        2,
+        0x00,
+        0x20,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0, /* address 0x2000: a sequence of its own */
+        1,
+        8,
+        1,
+        9,
+        0x10,
+        0,
+        0,
+        1,
+        1, /* 17 on, 16 on, end */
     };
     struct spans spans = {""};
 

@@ -4,8 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECTION_NONE, SECTION_TEXT, SECTION_PLT, SECTION_SYMBOLS, SECTION_STRINGS, SECTION_NAMES,
-       SECTION_LINES, SECTIONS };
+enum {
+    SECTION_NONE,
+    SECTION_TEXT,
+    SECTION_PLT,
+    SECTION_SYMBOLS,
+    SECTION_STRINGS,
+    SECTION_NAMES,
+    SECTION_LINES,
+    SECTIONS
+};
 
 static const char section_names[] = "\0.text\0.plt\0.symtab\0.strtab\0.shstrtab\0.debug_info";
 static const uint32_t section_name_offsets[SECTIONS] = {0, 1, 7, 12, 20, 28, 38};
@@ -59,7 +67,8 @@ static Elf64_Shdr append_symbols(struct bytes *file, const struct image_symbol *
         .sh_link = SECTION_STRINGS,
         .sh_entsize = sizeof(Elf64_Sym),
     };
-    *strings = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = names.count,
+    *strings = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+                            .sh_size = names.count,
                             .sh_offset = append(file, names.items, names.count)};
     free(names.items);
     return table;
@@ -74,8 +83,8 @@ static Elf64_Phdr append_build_id(struct bytes *file, const char *build_id)
     append(file, &note, sizeof note);
     append(file, "GNU", 4);
     append(file, build_id, length);
-    return (Elf64_Phdr){.p_type = length ? PT_NOTE : PT_NULL, .p_offset = start,
-                        .p_filesz = file->count - start};
+    return (Elf64_Phdr){
+        .p_type = length ? PT_NOTE : PT_NULL, .p_offset = start, .p_filesz = file->count - start};
 }
 
 /* The table first, then one description for each frame; addresses are file offsets, which a LOAD
@@ -98,8 +107,10 @@ static Elf64_Phdr append_frames(struct bytes *file, const struct image_frame *fr
         append(file, (uint8_t[]){0, first_opcode, 16, 0, 0, 0, 0, 0}, 8);
         memcpy(file->items + table + 8 * i, row, sizeof row);
     }
-    return (Elf64_Phdr){.p_type = count ? PT_GNU_EH_FRAME : PT_NULL, .p_offset = start,
-                        .p_vaddr = start, .p_filesz = file->count - start};
+    return (Elf64_Phdr){.p_type = count ? PT_GNU_EH_FRAME : PT_NULL,
+                        .p_offset = start,
+                        .p_vaddr = start,
+                        .p_filesz = file->count - start};
 }
 
 uint8_t *core_image_make(const struct image_parts *parts, size_t *size_bytes)
@@ -107,15 +118,24 @@ uint8_t *core_image_make(const struct image_parts *parts, size_t *size_bytes)
     struct bytes file = {0};
     Elf64_Ehdr header = {
         .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-        .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-        .e_phentsize = sizeof(Elf64_Phdr), .e_shentsize = sizeof(Elf64_Shdr),
-        .e_shnum = SECTIONS, .e_shstrndx = SECTION_NAMES, .e_phnum = 3,
+        .e_type = ET_DYN,
+        .e_machine = EM_X86_64,
+        .e_version = EV_CURRENT,
+        .e_phentsize = sizeof(Elf64_Phdr),
+        .e_shentsize = sizeof(Elf64_Shdr),
+        .e_shnum = SECTIONS,
+        .e_shstrndx = SECTION_NAMES,
+        .e_phnum = 3,
     };
     Elf64_Shdr sections[SECTIONS] = {
-        [SECTION_TEXT] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-                          .sh_addr = CODE_START, .sh_size = CODE_END - CODE_START},
-        [SECTION_PLT] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-                         .sh_addr = PLT_START, .sh_size = PLT_END - PLT_START},
+        [SECTION_TEXT] = {.sh_type = SHT_PROGBITS,
+                          .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                          .sh_addr = CODE_START,
+                          .sh_size = CODE_END - CODE_START},
+        [SECTION_PLT] = {.sh_type = SHT_PROGBITS,
+                         .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                         .sh_addr = PLT_START,
+                         .sh_size = PLT_END - PLT_START},
         [SECTION_LINES] = {.sh_type = SHT_PROGBITS},
     };
 
@@ -125,7 +145,8 @@ uint8_t *core_image_make(const struct image_parts *parts, size_t *size_bytes)
     Elf64_Phdr segments[3] = {append_build_id(&file, parts->build_id),
                               append_frames(&file, parts->frames)};
     sections[SECTION_NAMES] =
-        (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = sizeof section_names,
+        (Elf64_Shdr){.sh_type = SHT_STRTAB,
+                     .sh_size = sizeof section_names,
                      .sh_offset = append(&file, section_names, sizeof section_names)};
     for (unsigned i = 0; i < SECTIONS; i++)
         sections[i].sh_name = section_name_offsets[i];
@@ -134,8 +155,8 @@ uint8_t *core_image_make(const struct image_parts *parts, size_t *size_bytes)
     header.e_shoff = align(&file);
     append(&file, sections, sizeof sections);
     header.e_phoff = file.count;
-    segments[2] = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = UINT32_MAX,
-                               .p_memsz = UINT32_MAX};
+    segments[2] = (Elf64_Phdr){
+        .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = UINT32_MAX, .p_memsz = UINT32_MAX};
     append(&file, segments, sizeof segments);
     memcpy(file.items, &header, sizeof header);
     *size_bytes = file.count;

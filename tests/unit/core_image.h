@@ -20,8 +20,8 @@ struct image_symbol {
     const char *name;
     uint64_t start;
     uint64_t size_bytes;
-    uint8_t type;  /* STT_... */
-    uint8_t bind;  /* STB_... */
+    uint8_t type; /* STT_... */
+    uint8_t bind; /* STB_... */
 };
 
 /* A function's frame description: what a stripped file still has. */
@@ -32,10 +32,11 @@ struct image_frame {
 };
 
 struct image_parts {
-    const struct image_symbol *symbols; /* ends with a NULL name; locals of a file follow its FILE */
-    const struct image_frame *frames;   /* ends with a size of 0 */
-    const char *build_id;               /* bytes, NULL for none */
-    bool dynamic;                       /* the symbols are in .dynsym */
+    const struct image_symbol
+        *symbols;                     /* ends with a NULL name; locals of a file follow its FILE */
+    const struct image_frame *frames; /* ends with a size of 0 */
+    const char *build_id;             /* bytes, NULL for none */
+    bool dynamic;                     /* the symbols are in .dynsym */
     bool has_lines;
 };
 

@@ -9,8 +9,8 @@
 
 #define MEGABYTE 0x100000u
 
-const char *const script_functions[] = {"main", "f", "g", "h", "handler", "swap", "longjmp",
-                                        "co",   "start", "f.cold", NULL};
+const char *const script_functions[] = {"main",    "f",  "g",     "h",      "handler", "swap",
+                                        "longjmp", "co", "start", "f.cold", NULL};
 unsigned functions_found;
 
 /* What the core allocates lives as long as its process. */
@@ -63,14 +63,14 @@ struct word {
 struct machine {
     struct core core;
     struct code_module *module;
-    struct thread *threads[8];         /* by number */
-    struct registers registers[8];     /* of those that do not run */
+    struct thread *threads[8];     /* by number */
+    struct registers registers[8]; /* of those that do not run */
     struct registers kept[26];
     struct registers interrupted[16];
     unsigned interrupted_count;
     unsigned running;
     struct registers now;
-    struct word *memory;               /* newest last; the last with an address counts */
+    struct word *memory; /* newest last; the last with an address counts */
     size_t word_count, word_capacity;
 };
 

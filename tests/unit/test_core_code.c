@@ -122,10 +122,8 @@ static void more_nested_than_anyone_writes(void **state)
 
 static void symbols_without_a_size_reach_to_the_next(void **state)
 {
-    const struct image_symbol symbols[] = {{"a", A(0), 0, FUNCTION},
-                                           {"b", A(0x20), 0x10, FUNCTION},
-                                           {"c", A(0x40), 0, FUNCTION},
-                                           {0}};
+    const struct image_symbol symbols[] = {
+        {"a", A(0), 0, FUNCTION}, {"b", A(0x20), 0x10, FUNCTION}, {"c", A(0x40), 0, FUNCTION}, {0}};
 
     (void)state;
     symbols_give(symbols, "0-20 0?\n20-30 20\n40-1000 40?\n1000-1100 plt\n");
@@ -219,7 +217,8 @@ static void the_build_id(void **state)
 {
     struct code_module module = {0};
     size_t size_bytes;
-    uint8_t *image = core_image_make(&(struct image_parts){.build_id = "\x01\xab\xff"}, &size_bytes);
+    uint8_t *image =
+        core_image_make(&(struct image_parts){.build_id = "\x01\xab\xff"}, &size_bytes);
 
     (void)state;
     elf_read_functions(&module, image, size_bytes);
@@ -232,13 +231,15 @@ static void the_segment_of_an_offset(void **state)
 {
     size_t size_bytes;
     uint8_t *image = core_image_make(&(struct image_parts){0}, &size_bytes);
-    Elf64_Phdr *segment =
-        (Elf64_Phdr *)(image + ((Elf64_Ehdr *)image)->e_phoff) + 2; /* the LOAD */
+    Elf64_Phdr *segment = (Elf64_Phdr *)(image + ((Elf64_Ehdr *)image)->e_phoff) + 2; /* the LOAD */
     uint64_t address_minus_offset = 0;
 
     (void)state;
-    *segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_X, .p_offset = 0x2340,
-                            .p_vaddr = 0x7340, .p_filesz = 0x1000};
+    *segment = (Elf64_Phdr){.p_type = PT_LOAD,
+                            .p_flags = PF_X,
+                            .p_offset = 0x2340,
+                            .p_vaddr = 0x7340,
+                            .p_filesz = 0x1000};
     assert_true(elf_find_segment(image, size_bytes, 0x2000, &address_minus_offset));
     assert_int_equal(address_minus_offset, 0x5000);
     assert_true(elf_find_segment(image, size_bytes, 0x3000, &address_minus_offset));
@@ -260,8 +261,8 @@ static struct code_module *add(struct code_map *map, const char *path, uint64_t 
     size_t size_bytes;
     uint8_t *image = core_image_make(
         &(struct image_parts){.symbols = two_functions, .build_id = build_id}, &size_bytes);
-    struct code_module *module = code_map_add_image(map, path, image, size_bytes,
-                                                    bias + CODE_START, bias + PLT_END, bias);
+    struct code_module *module =
+        code_map_add_image(map, path, image, size_bytes, bias + CODE_START, bias + PLT_END, bias);
 
     free(image);
     return module;
@@ -427,9 +428,10 @@ static uint8_t *everything(size_t *size_bytes)
                                                   {"g", A(0x110), 0, FUNCTION},
                                                   {0}};
 
-    return core_image_make(&(struct image_parts){.symbols = symbols, .frames = frames,
-                                                 .build_id = "0123456789", .has_lines = true},
-                           size_bytes);
+    return core_image_make(
+        &(struct image_parts){
+            .symbols = symbols, .frames = frames, .build_id = "0123456789", .has_lines = true},
+        size_bytes);
 }
 
 static void every_truncation(void **state)

@@ -146,8 +146,7 @@ static void rows_know_their_context_and_block(void **state)
     for (size_t i = 0; i < counts.row_capacity; i++) {
         const struct count *row = counts_row(&counts, i);
         if (row)
-            assert_int_equal(row->count,
-                             counts_row_context(row) + 1000 * counts_row_block(row));
+            assert_int_equal(row->count, counts_row_context(row) + 1000 * counts_row_block(row));
     }
     assert_int_equal(counts_get(&counts, tree_key(7) + 2), 2007);
     assert_int_equal(counts_get(&counts, tree_key(7) + BLOCKS + 1), 0);

@@ -18,8 +18,9 @@ static void start_in_mid_stack_finds_the_path(void **state)
     struct machine *machine = machine_off();
 
     (void)state;
-    machine_run(machine, "run 1; call f; run 2; call g; run 3; start; run 4; ret; run 5; ret; run 6;"
-                         "call h; run 7; ret; run 8");
+    machine_run(machine,
+                "run 1; call f; run 2; call g; run 3; start; run 4; ret; run 5; ret; run 6;"
+                "call h; run 7; ret; run 8");
     machine_assert_tree(machine, 1,
                         "main 14 0\n"
                         "main;f 5 0\n"
@@ -38,7 +39,8 @@ static void start_at_the_bottom_of_a_recursion(void **state)
     struct machine *machine = machine_off();
 
     (void)state;
-    machine_run(machine, "call f; call f; call f; start; run 1; ret; run 2; ret; run 3; ret; run 4");
+    machine_run(machine,
+                "call f; call f; call f; start; run 1; ret; run 2; ret; run 3; ret; run 4");
     machine_assert_tree(machine, 1,
                         "main 4 0\n"
                         "main;f 3 0\n"
@@ -71,10 +73,11 @@ static void a_start_reaches_other_stacks(void **state)
     struct machine *machine = machine_off();
 
     (void)state;
-    machine_run(machine, "thread 2 start 0x600ff000; call g; run 100; switch 1;"
-                         "call f; run 100; call swap; keep A; stack 0x500ff000; write co; ret; run 100;"
-                         "start; run 1; call swap; use A; ret; run 2; ret; run 3;"
-                         "switch 2; run 4; ret; run 5");
+    machine_run(machine,
+                "thread 2 start 0x600ff000; call g; run 100; switch 1;"
+                "call f; run 100; call swap; keep A; stack 0x500ff000; write co; ret; run 100;"
+                "start; run 1; call swap; use A; ret; run 2; ret; run 3;"
+                "switch 2; run 4; ret; run 5");
     machine_assert_tree(machine, 1,
                         "1 co 1 0\n"
                         "1 co;swap 0 1\n"

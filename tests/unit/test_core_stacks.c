@@ -45,10 +45,11 @@ static void a_coroutine_gives_back_and_is_resumed(void **state)
 static void two_new_stacks_in_one_mapping(void **state)
 {
     (void)state;
-    script_gives(ENTER_COROUTINE("0x60020000")
-                 "call swap; run 1; keep B; stack 0x60040000; write h; ret; run 4; call g; run 1;"
-                 "call swap; run 1; keep C; use B; ret; run 1; call swap; keep B; use C; ret; run 5;"
-                 "ret; run 6; call swap; use A; ret; run 7",
+    script_gives(ENTER_COROUTINE("0x60020000") "call swap; run 1; keep B; stack 0x60040000; write "
+                                               "h; ret; run 4; call g; run 1;"
+                                               "call swap; run 1; keep C; use B; ret; run 1; call "
+                                               "swap; keep B; use C; ret; run 5;"
+                                               "ret; run 6; call swap; use A; ret; run 7",
                  "co 3 1\n"
                  "co;swap 1 2\n"
                  "h 10 1\n"
@@ -64,17 +65,18 @@ static void two_new_stacks_in_one_mapping(void **state)
 static void a_new_stack_inside_the_callers_frame(void **state)
 {
     (void)state;
-    script_gives("call f; push 0x10000; run 1; call swap; run 1; keep A; stack 0x7f0f4000; write co;"
-                 "ret; run 2; call g; run 3; ret; run 4;"
-                 "call swap; run 1; keep B; use A; ret; run 5; call swap; keep A; use B; ret; run 6;"
-                 "call swap; use A; ret; run 7; pop 0x10000; ret; run 8",
-                 "co 12 1\n"
-                 "co;g 3 1\n"
-                 "co;swap 1 2\n"
-                 "main 8 1\n"
-                 "main;f 13 1\n"
-                 "main;f;swap 1 2\n",
-                 "stack-switch 3, new-stack 1");
+    script_gives(
+        "call f; push 0x10000; run 1; call swap; run 1; keep A; stack 0x7f0f4000; write co;"
+        "ret; run 2; call g; run 3; ret; run 4;"
+        "call swap; run 1; keep B; use A; ret; run 5; call swap; keep A; use B; ret; run 6;"
+        "call swap; use A; ret; run 7; pop 0x10000; ret; run 8",
+        "co 12 1\n"
+        "co;g 3 1\n"
+        "co;swap 1 2\n"
+        "main 8 1\n"
+        "main;f 13 1\n"
+        "main;f;swap 1 2\n",
+        "stack-switch 3, new-stack 1");
 }
 
 /* A coroutine that ended, and another that began in its memory. */
@@ -82,8 +84,9 @@ static void a_stack_that_is_used_again(void **state)
 {
     (void)state;
     script_gives(ENTER_COROUTINE("0x600ff000") "call swap; use A; ret; run 3; goto main+0x40;"
-                 "call swap; run 1; keep A; stack 0x600ff000; write h; ret; run 4; call swap;"
-                 "use A; ret; run 5",
+                                               "call swap; run 1; keep A; stack 0x600ff000; write "
+                                               "h; ret; run 4; call swap;"
+                                               "use A; ret; run 5",
                  "co 2 1\n"
                  "co;swap 0 1\n"
                  "h 4 1\n"
@@ -100,28 +103,30 @@ static void a_stack_that_is_used_again(void **state)
 static void a_scheduler_that_is_called_on_its_own_stack(void **state)
 {
     (void)state;
-    script_gives(ENTER_COROUTINE("0x600ff000") "call f; run 1;" PARK("B")
-                 "stack 0x600ee000; write h; ret; run 4;" PARK("C") "use B; ret; run 5; ret; run 6;"
-                 "call f; run 7;" PARK("B") "use C; ret; run 8",
-                 "co 8 1\n"
-                 "co;f 13 2\n"
-                 "co;f;swap 2 2\n"
-                 "co;f;swap;g 6 2\n"
-                 "h 12 1\n"
-                 "h;swap 1 1\n"
-                 "h;swap;g 3 1\n"
-                 "main 0 1\n"
-                 "main;swap 1 1\n",
-                 "stack-switch 2, new-stack 2");
+    script_gives(
+        ENTER_COROUTINE("0x600ff000") "call f; run 1;" PARK(
+            "B") "stack 0x600ee000; write h; ret; run 4;" PARK("C") "use B; ret; run 5; ret; run 6;"
+                                                                    "call f; run 7;" PARK(
+                                                                        "B") "use C; ret; run 8",
+        "co 8 1\n"
+        "co;f 13 2\n"
+        "co;f;swap 2 2\n"
+        "co;f;swap;g 6 2\n"
+        "h 12 1\n"
+        "h;swap 1 1\n"
+        "h;swap;g 3 1\n"
+        "main 0 1\n"
+        "main;swap 1 1\n",
+        "stack-switch 2, new-stack 2");
 }
 
 /* The scheduler that it called is still running when another thread continues it. */
 static void a_goroutine_goes_on_on_another_thread(void **state)
 {
     (void)state;
-    script_gives(ENTER_COROUTINE("0x600ff000") "call f; run 1;" PARK("B")
-                 "thread 2 h 0x620ff000; switch 2; run 4; use B; ret; run 5; ret; run 6;"
-                 "switch 1; run 2; call f; run 3",
+    script_gives(ENTER_COROUTINE("0x600ff000") "call f; run 1;" PARK(
+                     "B") "thread 2 h 0x620ff000; switch 2; run 4; use B; ret; run 5; ret; run 6;"
+                          "switch 1; run 2; call f; run 3",
                  "1 co 8 1\n"
                  "1 co;f 6 1\n"
                  "1 co;f;swap 1 1\n"
@@ -137,8 +142,8 @@ static void a_goroutine_goes_on_on_another_thread(void **state)
 static void a_longjmp_to_another_stack(void **state)
 {
     (void)state;
-    script_gives("call f; push 64; run 1; mark M; call h; push 64;" ENTER_COROUTINE("0x600ff000")
-                 "longjmp M; run 5; pop 64; ret; run 6",
+    script_gives("call f; push 64; run 1; mark M; call h; push 64;" ENTER_COROUTINE(
+                     "0x600ff000") "longjmp M; run 5; pop 64; ret; run 6",
                  "co 2 1\n"
                  "main 6 1\n"
                  "main;f 6 1\n"
@@ -150,13 +155,14 @@ static void a_longjmp_to_another_stack(void **state)
 static void a_large_frame_is_no_new_stack(void **state)
 {
     (void)state;
-    script_gives("call f; push 0x40000; run 1; jump f+0x20; run 1; call g; run 2; jump h; run 3; ret;"
-                 "pop 0x40000; ret; run 4",
-                 "main 4 1\n"
-                 "main;f 2 1\n"
-                 "main;f;g 2 1\n"
-                 "main;f;h 3 1\n",
-                 "");
+    script_gives(
+        "call f; push 0x40000; run 1; jump f+0x20; run 1; call g; run 2; jump h; run 3; ret;"
+        "pop 0x40000; ret; run 4",
+        "main 4 1\n"
+        "main;f 2 1\n"
+        "main;f;g 2 1\n"
+        "main;f;h 3 1\n",
+        "");
 }
 
 /* ---- signals ---- */
@@ -164,27 +170,29 @@ static void a_large_frame_is_no_new_stack(void **state)
 static void a_handler_on_the_running_stack(void **state)
 {
     (void)state;
-    script_gives("call f; run 1; signal 10 handler; run 2; call g; run 3; ret; sigreturn; run 4; ret;"
-                 "run 5",
-                 "main 5 1\n"
-                 "main;f 5 1\n"
-                 "main;f;(signal 10) 0 1\n"
-                 "main;f;(signal 10);handler 2 1\n"
-                 "main;f;(signal 10);handler;g 3 1\n",
-                 "");
+    script_gives(
+        "call f; run 1; signal 10 handler; run 2; call g; run 3; ret; sigreturn; run 4; ret;"
+        "run 5",
+        "main 5 1\n"
+        "main;f 5 1\n"
+        "main;f;(signal 10) 0 1\n"
+        "main;f;(signal 10);handler 2 1\n"
+        "main;f;(signal 10);handler;g 3 1\n",
+        "");
 }
 
 static void a_handler_on_its_own_stack(void **state)
 {
     (void)state;
-    script_gives("call f; run 1; signal 11 handler 0x500ff000; run 2; call g; run 3; ret; sigreturn;"
-                 "run 4; ret; run 5",
-                 "main 5 1\n"
-                 "main;f 5 1\n"
-                 "main;f;(signal 11) 0 1\n"
-                 "main;f;(signal 11);handler 2 1\n"
-                 "main;f;(signal 11);handler;g 3 1\n",
-                 "");
+    script_gives(
+        "call f; run 1; signal 11 handler 0x500ff000; run 2; call g; run 3; ret; sigreturn;"
+        "run 4; ret; run 5",
+        "main 5 1\n"
+        "main;f 5 1\n"
+        "main;f;(signal 11) 0 1\n"
+        "main;f;(signal 11);handler 2 1\n"
+        "main;f;(signal 11);handler;g 3 1\n",
+        "");
 }
 
 /* The stack of handlers may be a part of the stack that they interrupt. */
@@ -204,47 +212,50 @@ static void a_handler_on_a_stack_inside_the_interrupted_one(void **state)
 static void handlers_that_interrupt_each_other(void **state)
 {
     (void)state;
-    script_gives("call f; signal 10 handler 0x500ff000; run 1; signal 12 h; run 2; sigreturn; run 3;"
-                 "sigreturn; run 4; ret; run 5",
-                 "main 5 1\n"
-                 "main;f 4 1\n"
-                 "main;f;(signal 10) 0 1\n"
-                 "main;f;(signal 10);handler 4 1\n"
-                 "main;f;(signal 10);handler;(signal 12) 0 1\n"
-                 "main;f;(signal 10);handler;(signal 12);h 2 1\n",
-                 "");
+    script_gives(
+        "call f; signal 10 handler 0x500ff000; run 1; signal 12 h; run 2; sigreturn; run 3;"
+        "sigreturn; run 4; ret; run 5",
+        "main 5 1\n"
+        "main;f 4 1\n"
+        "main;f;(signal 10) 0 1\n"
+        "main;f;(signal 10);handler 4 1\n"
+        "main;f;(signal 10);handler;(signal 12) 0 1\n"
+        "main;f;(signal 10);handler;(signal 12);h 2 1\n",
+        "");
 }
 
 static void longjmp_out_of_a_handler(void **state)
 {
     (void)state;
-    script_gives("push 64; mark A; call f; run 1; signal 10 handler; run 2; call g; run 3; longjmp A;"
-                 "run 4; call h; run 5; ret; run 6",
-                 "main 10 1\n"
-                 "main;f 1 1\n"
-                 "main;f;(signal 10) 0 1\n"
-                 "main;f;(signal 10);handler 2 1\n"
-                 "main;f;(signal 10);handler;g 3 1\n"
-                 "main;h 5 1\n",
-                 "unwind 1");
+    script_gives(
+        "push 64; mark A; call f; run 1; signal 10 handler; run 2; call g; run 3; longjmp A;"
+        "run 4; call h; run 5; ret; run 6",
+        "main 10 1\n"
+        "main;f 1 1\n"
+        "main;f;(signal 10) 0 1\n"
+        "main;f;(signal 10);handler 2 1\n"
+        "main;f;(signal 10);handler;g 3 1\n"
+        "main;h 5 1\n",
+        "unwind 1");
 }
 
 static void longjmp_out_of_a_handler_on_its_own_stack(void **state)
 {
     (void)state;
-    script_gives("push 64; run 1; mark A; call f; push 64; run 1; signal 11 handler 0x500ff000; run 2;"
-                 "call g; run 3; longjmp A; run 4; call h; run 5; ret; run 6;"
-                 /* and once more, on the same stack */
-                 "signal 11 handler 0x500ff000; run 1; sigreturn; run 7",
-                 "main 18 1\n"
-                 "main;(signal 11) 0 1\n"
-                 "main;(signal 11);handler 1 1\n"
-                 "main;f 1 1\n"
-                 "main;f;(signal 11) 0 1\n"
-                 "main;f;(signal 11);handler 2 1\n"
-                 "main;f;(signal 11);handler;g 3 1\n"
-                 "main;h 5 1\n",
-                 "unwind 1, stack-switch 1");
+    script_gives(
+        "push 64; run 1; mark A; call f; push 64; run 1; signal 11 handler 0x500ff000; run 2;"
+        "call g; run 3; longjmp A; run 4; call h; run 5; ret; run 6;"
+        /* and once more, on the same stack */
+        "signal 11 handler 0x500ff000; run 1; sigreturn; run 7",
+        "main 18 1\n"
+        "main;(signal 11) 0 1\n"
+        "main;(signal 11);handler 1 1\n"
+        "main;f 1 1\n"
+        "main;f;(signal 11) 0 1\n"
+        "main;f;(signal 11);handler 2 1\n"
+        "main;f;(signal 11);handler;g 3 1\n"
+        "main;h 5 1\n",
+        "unwind 1, stack-switch 1");
 }
 
 /* ---- threads, forks ---- */

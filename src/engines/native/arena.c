@@ -18,8 +18,8 @@ struct free_piece {
 
 static struct {
     struct lock lock;
-    uint64_t next;          /* where the next mapping goes */
-    uint8_t *chunk;         /* the rest of the last chunk */
+    uint64_t next;  /* where the next mapping goes */
+    uint8_t *chunk; /* the rest of the last chunk */
     size_t chunk_left;
     struct free_piece *free[LARGE / CLASS_BYTES + 1]; /* by size in CLASS_BYTES */
 } arena = {.next = ARENA_START};
@@ -27,7 +27,8 @@ static struct {
 void lock_take(struct lock *lock)
 {
     uint32_t free = 0;
-    if (__atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (__atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
         return;
     while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
         sys(futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, 0, 0, 0);

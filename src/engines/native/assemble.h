@@ -25,10 +25,10 @@ void emit_stub(struct emitter *e, uint32_t id);
 enum opcodes {
     OP_LOAD = 0x8b,
     OP_STORE = 0x89,
-    OP_ADD_TO = 0x01,   /* [m] += r */
+    OP_ADD_TO = 0x01, /* [m] += r */
     OP_ADD = 0x03,
     OP_SUB = 0x2b,
-    OP_COMPARE = 0x3b,  /* r, [m] */
+    OP_COMPARE = 0x3b, /* r, [m] */
     OP_XOR = 0x33,
     OP_LEA = 0x8d,
     OP_TEST = 0x85,
@@ -37,7 +37,8 @@ enum opcodes {
 enum conditions { IF_BELOW = 2, IF_EQUAL = 4, IF_NOT_EQUAL = 5, IF_ABOVE = 7, IF_SIGN = 8 };
 
 /* op reg, [base + offset]; base is not rsp. */
-static inline void op_memory(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base, int8_t offset)
+static inline void op_memory(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,
+                             int8_t offset)
 {
     emit_byte(e, 0x48);
     emit_byte(e, opcode);
@@ -45,7 +46,8 @@ static inline void op_memory(struct emitter *e, uint8_t opcode, unsigned reg, un
     emit_byte(e, offset);
 }
 
-static inline void op_far(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base, uint32_t offset)
+static inline void op_far(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,
+                          uint32_t offset)
 {
     emit_byte(e, 0x48);
     emit_byte(e, opcode);
@@ -79,7 +81,8 @@ static inline void op_thread(struct emitter *e, uint8_t opcode, unsigned reg, ui
 }
 
 /* 81 /n: add 0, and 4, sub 5, cmp 7 */
-static inline void op_constant32(struct emitter *e, unsigned operation, unsigned reg, uint32_t value)
+static inline void op_constant32(struct emitter *e, unsigned operation, unsigned reg,
+                                 uint32_t value)
 {
     emit_byte(e, 0x81);
     emit_byte(e, 0xc0 | operation << 3 | reg);

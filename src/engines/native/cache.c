@@ -21,7 +21,7 @@ struct row_range {
 };
 
 static struct {
-    uint32_t size; /* of the whole cache */
+    uint32_t size;                        /* of the whole cache */
     struct row_range blocks[2], exits[2]; /* of the first generation in each region */
     struct row_range old_blocks, old_exits;
     uint32_t shared_exits; /* rows of the code that all blocks share */
@@ -263,8 +263,8 @@ void cache_link(uint32_t id, struct block *to, uint64_t code)
 static void close_entry(struct block *block)
 {
     uint32_t id = cache_add_exit();
-    cache.exits[id] = (struct exit){
-        .kind = EXIT_JUMP, .target = block->pc, .block = block - cache.blocks};
+    cache.exits[id] =
+        (struct exit){.kind = EXIT_JUMP, .target = block->pc, .block = block - cache.blocks};
     cache.stubs -= STUB_BYTES;
     struct emitter stub = {cache_writable(cache.stubs), CACHE_START + cache.stubs};
     emit_stub(&stub, id);

@@ -33,18 +33,18 @@ enum mark_kind {
 };
 
 struct mark {
-    uint16_t offset;  /* from the block's code on */
-    uint16_t spilled; /* bit n: register n is in spill[n] */
-    uint8_t kind : 1; /* enum mark_kind */
-    uint8_t given : 1; /* the vector registers are the program's */
+    uint16_t offset;     /* from the block's code on */
+    uint16_t spilled;    /* bit n: register n is in spill[n] */
+    uint8_t kind : 1;    /* enum mark_kind */
+    uint8_t given : 1;   /* the vector registers are the program's */
     uint8_t segment : 6; /* of the block */
-    int8_t ahead;     /* instructions already counted but not yet executed */
-    uint16_t pc_offset; /* from the block's pc on */
+    int8_t ahead;        /* instructions already counted but not yet executed */
+    uint16_t pc_offset;  /* from the block's pc on */
 };
 
 struct block {
-    uint64_t pc;        /* of the program */
-    uint32_t code;      /* offset in the cache */
+    uint64_t pc;   /* of the program */
+    uint32_t code; /* offset in the cache */
     uint32_t code_size;
     uint32_t source_size; /* bytes from pc on that were translated */
     uint16_t mark_count;
@@ -52,7 +52,7 @@ struct block {
     struct mark *marks; /* sorted by offset */
     uint32_t *segments; /* the core's numbers of its segments; line detail only */
     uint16_t segment_count;
-    uint32_t incoming;  /* first exit that is linked to this block, 0: none */
+    uint32_t incoming;              /* first exit that is linked to this block, 0: none */
     struct code_function *function; /* NULL: a PLT or anonymous code */
     uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
 };
@@ -77,47 +77,47 @@ enum exit_kind {
     EXIT_PYTHON_ENTER,  /* python_watch.c; these three go on at `landing` */
     EXIT_PYTHON_FRAME,
     EXIT_PYTHON_LEAVE,
-    EXIT_REQUEST,       /* requests.c; on to `target` */
-    EXIT_CHANGED,       /* the source at `target` is not what was translated */
+    EXIT_REQUEST, /* requests.c; on to `target` */
+    EXIT_CHANGED, /* the source at `target` is not what was translated */
     EXIT_SYSCALL,
-    EXIT_EMULATED,      /* repeatable.c does the instruction at `pc`; on to `target` */
-    EXIT_LEASE,         /* turns.c: too short for the `site` instructions at `target` */
-    EXIT_BUDGET,        /* turns.c: the last instruction before `target` has run */
-    EXIT_ILLEGAL,       /* no instruction of ours at `target` */
-    EXIT_UNMAPPED,      /* nothing executable at `target` */
+    EXIT_EMULATED, /* repeatable.c does the instruction at `pc`; on to `target` */
+    EXIT_LEASE,    /* turns.c: too short for the `site` instructions at `target` */
+    EXIT_BUDGET,   /* turns.c: the last instruction before `target` has run */
+    EXIT_ILLEGAL,  /* no instruction of ours at `target` */
+    EXIT_UNMAPPED, /* nothing executable at `target` */
     EXIT_REFUSED,
 };
 
 struct exit {
-    uint64_t target;   /* where the program goes on; EXIT_CALL_INDIRECT: unknown */
-    uint64_t pc;       /* of the branch */
-    uint32_t patch;    /* offset of the 32-bit displacement that linking rewrites, 0: none */
-    uint32_t block;    /* number of the block that has this exit */
+    uint64_t target;        /* where the program goes on; EXIT_CALL_INDIRECT: unknown */
+    uint64_t pc;            /* of the branch */
+    uint32_t patch;         /* offset of the 32-bit displacement that linking rewrites, 0: none */
+    uint32_t block;         /* number of the block that has this exit */
     uint32_t next_incoming; /* next exit that is linked to the same block */
-    uint32_t stub;     /* offset of its code */
-    uint8_t kind;      /* enum exit_kind */
-    uint8_t length;    /* bytes of the branch instruction */
+    uint32_t stub;          /* offset of its code */
+    uint8_t kind;           /* enum exit_kind */
+    uint8_t length;         /* bytes of the branch instruction */
     uint8_t linked;
-    uint32_t landing;  /* calls: cache address where their returns go on */
-    uint16_t pops;     /* EXIT_RETURN: bytes the instruction drops besides the address;
+    uint32_t landing; /* calls: cache address where their returns go on */
+    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address;
                         * EXIT_PYTHON_: instructions that ran and are not counted yet */
-    uint32_t site;     /* calls: the core's number, 0 until it is asked for; system calls:
+    uint32_t site;    /* calls: the core's number, 0 until it is asked for; system calls:
                         * the core's number of the segment they end */
     const char *refusal;
 };
 
 struct cache {
-    struct lock lock;       /* held while blocks are made, linked or removed, and in the core */
+    struct lock lock;          /* held while blocks are made, linked or removed, and in the core */
     uint32_t hot, cold, stubs; /* offsets where each goes on */
     uint32_t generation;
-    uint32_t shared_end;    /* offset of the end of the code that all blocks share */
-    struct exit *exits;     /* row 0 is unused */
+    uint32_t shared_end; /* offset of the end of the code that all blocks share */
+    struct exit *exits;  /* row 0 is unused */
     uint32_t exit_count, exit_capacity;
-    struct block *blocks;   /* row 0 is unused */
+    struct block *blocks; /* row 0 is unused */
     uint32_t block_count, block_capacity;
-    uint32_t *slots;        /* hash of pc to block number */
+    uint32_t *slots; /* hash of pc to block number */
     uint32_t slot_mask;
-    uint32_t *by_code;      /* block number for each CODE_GRAIN bytes of cache, for signals */
+    uint32_t *by_code; /* block number for each CODE_GRAIN bytes of cache, for signals */
 };
 
 extern struct cache cache;

@@ -58,10 +58,15 @@ static void use_scratch(const struct instruction *instruction, struct copy *copy
         if (instruction->rex)
             copy->body[instruction->prefix_length - moved - 1] &= ~3;
         break;
-    case ENCODING_VEX2: break;
+    case ENCODING_VEX2:
+        break;
     case ENCODING_VEX3:
-    case ENCODING_XOP: copy->body[opcode - 2] |= 0x60; break;
-    case ENCODING_EVEX: copy->body[opcode - 3] |= 0x60; break;
+    case ENCODING_XOP:
+        copy->body[opcode - 2] |= 0x60;
+        break;
+    case ENCODING_EVEX:
+        copy->body[opcode - 3] |= 0x60;
+        break;
     }
     drop_bytes(copy, modrm + 1, 4);
 }

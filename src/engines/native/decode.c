@@ -38,18 +38,34 @@ unsigned instruction_rm(const struct instruction *i)
 static bool is_prefix(struct instruction *out, uint8_t byte)
 {
     switch (byte) {
-    case 0x66: out->prefixes |= PREFIX_66; return true;
-    case 0x67: out->prefixes |= PREFIX_67; return true;
-    case 0xf0: out->prefixes |= PREFIX_LOCK; return true;
-    case 0xf2: out->prefixes = (out->prefixes & ~PREFIX_F3) | PREFIX_F2; return true;
-    case 0xf3: out->prefixes = (out->prefixes & ~PREFIX_F2) | PREFIX_F3; return true;
-    case 0x64: out->prefixes = (out->prefixes & ~PREFIX_GS) | PREFIX_FS; return true;
-    case 0x65: out->prefixes = (out->prefixes & ~PREFIX_FS) | PREFIX_GS; return true;
+    case 0x66:
+        out->prefixes |= PREFIX_66;
+        return true;
+    case 0x67:
+        out->prefixes |= PREFIX_67;
+        return true;
+    case 0xf0:
+        out->prefixes |= PREFIX_LOCK;
+        return true;
+    case 0xf2:
+        out->prefixes = (out->prefixes & ~PREFIX_F3) | PREFIX_F2;
+        return true;
+    case 0xf3:
+        out->prefixes = (out->prefixes & ~PREFIX_F2) | PREFIX_F3;
+        return true;
+    case 0x64:
+        out->prefixes = (out->prefixes & ~PREFIX_GS) | PREFIX_FS;
+        return true;
+    case 0x65:
+        out->prefixes = (out->prefixes & ~PREFIX_FS) | PREFIX_GS;
+        return true;
     case 0x2e:
     case 0x36:
     case 0x3e:
-    case 0x26: return true; /* no meaning in 64-bit mode */
-    default: return false;
+    case 0x26:
+        return true; /* no meaning in 64-bit mode */
+    default:
+        return false;
     }
 }
 
@@ -160,9 +176,13 @@ static void settle_group3(struct instruction *out)
     switch (out->modrm >> 3 & 7) {
     case 0:
     case 1:
-    case 3: out->flags_killed = FLAGS_ALL; break;
+    case 3:
+        out->flags_killed = FLAGS_ALL;
+        break;
     case 4:
-    case 5: out->flags_killed = FLAG_CARRY | FLAG_OVERFLOW; break;
+    case 5:
+        out->flags_killed = FLAG_CARRY | FLAG_OVERFLOW;
+        break;
     }
 }
 
@@ -170,11 +190,19 @@ static void settle_group5(struct instruction *out)
 {
     switch (out->modrm >> 3 & 7) {
     case 0:
-    case 1: out->flags_killed = FLAGS_ALL & ~FLAG_CARRY; break;
-    case 2: out->class = CLASS_CALL_INDIRECT; break;
-    case 4: out->class = CLASS_JUMP_INDIRECT; break;
+    case 1:
+        out->flags_killed = FLAGS_ALL & ~FLAG_CARRY;
+        break;
+    case 2:
+        out->class = CLASS_CALL_INDIRECT;
+        break;
+    case 4:
+        out->class = CLASS_JUMP_INDIRECT;
+        break;
     case 3:
-    case 5: refuse(out, "a far call or jump"); break;
+    case 5:
+        refuse(out, "a far call or jump");
+        break;
     }
 }
 
@@ -183,7 +211,9 @@ static void settle_one_byte(struct instruction *out)
     uint8_t opcode = out->opcode;
     unsigned reg = out->modrm >> 3 & 7;
     switch (opcode) {
-    case 0x70 ... 0x7f: out->class = CLASS_JUMP_IF; break;
+    case 0x70 ... 0x7f:
+        out->class = CLASS_JUMP_IF;
+        break;
     case 0x80:
     case 0x81:
     case 0x83:
@@ -203,16 +233,22 @@ static void settle_one_byte(struct instruction *out)
         break;
     case 0xc0:
     case 0xc1:
-    case 0xd0 ... 0xd3: settle_shift(out); break;
+    case 0xd0 ... 0xd3:
+        settle_shift(out);
+        break;
     case 0xc2:
-    case 0xc3: out->class = CLASS_RETURN; break;
+    case 0xc3:
+        out->class = CLASS_RETURN;
+        break;
     case 0xc7:
         if (out->modrm == 0xf8)
             out->class = CLASS_TRANSACTION;
         break;
     case 0xca:
     case 0xcb:
-    case 0xcf: refuse(out, "a far return"); break;
+    case 0xcf:
+        refuse(out, "a far return");
+        break;
     case 0xcd:
         if (out->immediate == (int8_t)0x80)
             refuse(out, "int 0x80, a 32-bit system call");
@@ -222,17 +258,27 @@ static void settle_one_byte(struct instruction *out)
         if (out->modrm < 0xc0 || reg > 3)
             out->flags_read = 0;
         break;
-    case 0xe0 ... 0xe3: out->class = CLASS_LOOP; break;
-    case 0xe8: out->class = CLASS_CALL; break;
+    case 0xe0 ... 0xe3:
+        out->class = CLASS_LOOP;
+        break;
+    case 0xe8:
+        out->class = CLASS_CALL;
+        break;
     case 0xe9:
-    case 0xeb: out->class = CLASS_JUMP; break;
+    case 0xeb:
+        out->class = CLASS_JUMP;
+        break;
     case 0xf6:
-    case 0xf7: settle_group3(out); break;
+    case 0xf7:
+        settle_group3(out);
+        break;
     case 0xfe:
         if (reg < 2)
             out->flags_killed = FLAGS_ALL & ~FLAG_CARRY;
         break;
-    case 0xff: settle_group5(out); break;
+    case 0xff:
+        settle_group5(out);
+        break;
     }
 }
 
@@ -240,11 +286,21 @@ static void settle_0f(struct instruction *out)
 {
     unsigned reg = out->modrm >> 3 & 7;
     switch (out->opcode) {
-    case 0x05: out->class = CLASS_SYSCALL; break;
-    case 0x34: refuse(out, "sysenter, a 32-bit system call"); break;
-    case 0x80 ... 0x8f: out->class = CLASS_JUMP_IF; break;
-    case 0xa9: refuse(out, "a load of the gs register"); break;
-    case 0xb5: refuse(out, "a load of the gs register"); break;
+    case 0x05:
+        out->class = CLASS_SYSCALL;
+        break;
+    case 0x34:
+        refuse(out, "sysenter, a 32-bit system call");
+        break;
+    case 0x80 ... 0x8f:
+        out->class = CLASS_JUMP_IF;
+        break;
+    case 0xa9:
+        refuse(out, "a load of the gs register");
+        break;
+    case 0xb5:
+        refuse(out, "a load of the gs register");
+        break;
     case 0xae:
         if ((out->prefixes & PREFIX_F3) && out->modrm >= 0xc0 && (reg == 1 || reg == 3))
             refuse(out, "rdgsbase or wrgsbase");
@@ -352,11 +408,17 @@ static bool decode_vector(struct cursor *cursor, struct instruction *out)
     case 2:
     case 5:
     case 6:
-    case 9: break;
+    case 9:
+        break;
     case 3:
-    case 8: immediate = 1; break;
-    case 10: immediate = 4; break;
-    default: return false;
+    case 8:
+        immediate = 1;
+        break;
+    case 10:
+        immediate = 4;
+        break;
+    default:
+        return false;
     }
     if (modrm && !decode_modrm(cursor, out))
         return false;
@@ -379,8 +441,10 @@ static bool has_small_branch(const struct instruction *out)
     switch (out->class) {
     case CLASS_ORDINARY:
     case CLASS_SYSCALL:
-    case CLASS_REFUSED: return false;
-    default: return true;
+    case CLASS_REFUSED:
+        return false;
+    default:
+        return true;
     }
 }
 
@@ -390,8 +454,9 @@ bool instruction_decode(const uint8_t *bytes, unsigned available, struct instruc
     if (available > INSTRUCTION_LENGTH_MAX)
         available = INSTRUCTION_LENGTH_MAX;
     struct cursor cursor = {bytes, 0, available};
-    bool decoded = decode_prefixes(&cursor, out) &&
-                   (starts_vector(&cursor) ? decode_vector(&cursor, out) : decode_legacy(&cursor, out));
+    bool decoded =
+        decode_prefixes(&cursor, out) &&
+        (starts_vector(&cursor) ? decode_vector(&cursor, out) : decode_legacy(&cursor, out));
     if (!decoded)
         return false;
     out->length = cursor.at;

@@ -51,7 +51,13 @@ enum instruction_class {
     CLASS_REFUSED,     /* runs on the processor, but not under this engine; `refusal` says why */
 };
 
-enum instruction_encoding { ENCODING_LEGACY, ENCODING_VEX2, ENCODING_VEX3, ENCODING_EVEX, ENCODING_XOP };
+enum instruction_encoding {
+    ENCODING_LEGACY,
+    ENCODING_VEX2,
+    ENCODING_VEX3,
+    ENCODING_EVEX,
+    ENCODING_XOP
+};
 
 enum prefix_bits {
     PREFIX_66 = 1,
@@ -65,16 +71,16 @@ enum prefix_bits {
 
 struct instruction {
     uint8_t length;
-    uint8_t class;        /* enum instruction_class */
-    uint8_t encoding;     /* enum instruction_encoding */
-    uint8_t map;          /* 0 one byte, 1 0F, 2 0F38, 3 0F3A; the VEX map number otherwise */
+    uint8_t class;    /* enum instruction_class */
+    uint8_t encoding; /* enum instruction_encoding */
+    uint8_t map;      /* 0 one byte, 1 0F, 2 0F38, 3 0F3A; the VEX map number otherwise */
     uint8_t opcode;
-    uint8_t prefixes;     /* enum prefix_bits */
-    uint8_t rex;          /* 0 or the byte 40-4F, where it counts */
+    uint8_t prefixes;        /* enum prefix_bits */
+    uint8_t rex;             /* 0 or the byte 40-4F, where it counts */
     uint8_t vector_register; /* VEX/EVEX vvvv, not inverted; 0 otherwise */
-    uint8_t prefix_length; /* bytes before the escape or opcode; `rex` is the last of them */
-    uint8_t opcode_offset; /* of the (last) opcode byte */
-    uint8_t modrm_offset; /* 0: there is none */
+    uint8_t prefix_length;   /* bytes before the escape or opcode; `rex` is the last of them */
+    uint8_t opcode_offset;   /* of the (last) opcode byte */
+    uint8_t modrm_offset;    /* 0: there is none */
     uint8_t modrm;
     uint8_t sib;
     uint8_t displacement_offset, displacement_size; /* 0, 1 or 4 */

@@ -6,32 +6,38 @@
  */
 #include "engines/native/decode_tables.h"
 
-#define X(bits)            {(bits) | OPCODE_VALID, 0, 0}
-#define F(bits, read, kill) {(bits) | OPCODE_VALID, (read), (kill)}
-#define M                  OPCODE_MODRM
-#define I1                 OPCODE_IMM8
-#define IZ                 OPCODE_IMMZ
-#define C                  FLAG_CARRY
-#define P                  FLAG_PARITY
-#define A                  FLAG_ADJUST
-#define Z                  FLAG_ZERO
-#define S                  FLAG_SIGN
-#define O                  FLAG_OVERFLOW
-#define ALL                FLAGS_ALL
+#define X(bits)                                                                                    \
+    {                                                                                              \
+        (bits) | OPCODE_VALID, 0, 0                                                                \
+    }
+#define F(bits, read, kill)                                                                        \
+    {                                                                                              \
+        (bits) | OPCODE_VALID, (read), (kill)                                                      \
+    }
+#define M   OPCODE_MODRM
+#define I1  OPCODE_IMM8
+#define IZ  OPCODE_IMMZ
+#define C   FLAG_CARRY
+#define P   FLAG_PARITY
+#define A   FLAG_ADJUST
+#define Z   FLAG_ZERO
+#define S   FLAG_SIGN
+#define O   FLAG_OVERFLOW
+#define ALL FLAGS_ALL
 
 #define ARITHMETIC(base, read)                                                                     \
-    [(base)... (base) + 3] = F(M, read, ALL), [(base) + 4] = F(I1, read, ALL),                     \
-                   [(base) + 5] = F(IZ, read, ALL)
+    [(base)...(base) + 3] = F(M, read, ALL), [(base) + 4] = F(I1, read, ALL),                      \
+                       [(base) + 5] = F(IZ, read, ALL)
 
 /* Conditions come in pairs, the second the negation of the first. */
 #define CONDITIONS(base, bits)                                                                     \
-    [(base)... (base) + 1] = F(bits, O, 0), [(base) + 2 ...(base) + 3] = F(bits, C, 0),            \
-                   [(base) + 4 ...(base) + 5] = F(bits, Z, 0),                                     \
-                   [(base) + 6 ...(base) + 7] = F(bits, C | Z, 0),                                 \
-                   [(base) + 8 ...(base) + 9] = F(bits, S, 0),                                     \
-                   [(base) + 10 ...(base) + 11] = F(bits, P, 0),                                   \
-                   [(base) + 12 ...(base) + 13] = F(bits, S | O, 0),                               \
-                   [(base) + 14 ...(base) + 15] = F(bits, S | O | Z, 0)
+    [(base)...(base) + 1] = F(bits, O, 0), [(base) + 2 ...(base) + 3] = F(bits, C, 0),             \
+                       [(base) + 4 ...(base) + 5] = F(bits, Z, 0),                                 \
+                       [(base) + 6 ...(base) + 7] = F(bits, C | Z, 0),                             \
+                       [(base) + 8 ...(base) + 9] = F(bits, S, 0),                                 \
+                       [(base) + 10 ...(base) + 11] = F(bits, P, 0),                               \
+                       [(base) + 12 ...(base) + 13] = F(bits, S | O, 0),                           \
+                       [(base) + 14 ...(base) + 15] = F(bits, S | O | Z, 0)
 
 const struct opcode_row opcode_one_byte[256] = {
     ARITHMETIC(0x00, 0),

@@ -37,7 +37,8 @@ static bool belongs(const struct native_thread *thread, const struct block *bloc
     const struct code_function *code = thread->hot.current->code;
     if (block->function)
         return code == block->function;
-    return (code->flags & (CODE_FUNCTION_ANONYMOUS | CODE_FUNCTION_GONE)) == CODE_FUNCTION_ANONYMOUS;
+    return (code->flags & (CODE_FUNCTION_ANONYMOUS | CODE_FUNCTION_GONE)) ==
+           CODE_FUNCTION_ANONYMOUS;
 }
 
 /* The block at the thread's pc, with the current context brought in line. */
@@ -202,14 +203,23 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
 {
     struct exit *exit = &cache.exits[id];
     switch (exit->kind) {
-    case EXIT_JUMP: return take_jump(thread, id);
-    case EXIT_JUMP_INDIRECT: return take_indirect_jump(thread, id);
-    case EXIT_ENTER: return take_enter(thread, id);
-    case EXIT_ENTERED: return take_entered(thread);
-    case EXIT_MISMATCH: thread->pc = exit->target; return enter_block(thread);
-    case EXIT_CALL: return take_call(thread, id, exit->target);
-    case EXIT_CALL_INDIRECT: return take_call(thread, id, thread->target);
-    case EXIT_RETURN: return take_return(thread, exit->pops);
+    case EXIT_JUMP:
+        return take_jump(thread, id);
+    case EXIT_JUMP_INDIRECT:
+        return take_indirect_jump(thread, id);
+    case EXIT_ENTER:
+        return take_enter(thread, id);
+    case EXIT_ENTERED:
+        return take_entered(thread);
+    case EXIT_MISMATCH:
+        thread->pc = exit->target;
+        return enter_block(thread);
+    case EXIT_CALL:
+        return take_call(thread, id, exit->target);
+    case EXIT_CALL_INDIRECT:
+        return take_call(thread, id, thread->target);
+    case EXIT_RETURN:
+        return take_return(thread, exit->pops);
     case EXIT_CHANGED:
         thread->pc = exit->target;
         cache_invalidate(thread->pc, thread->pc + 1);
@@ -222,10 +232,16 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
         thread->pc = exit->target;
         repeatable_emulate(thread, exit->pc);
         return enter_block(thread);
-    case EXIT_SYSCALL: return take_syscall(thread, exit->target, exit->site);
-    case EXIT_LEASE: thread->pc = exit->target; return turns_next(thread, exit->site);
-    case EXIT_BUDGET: thread->pc = exit->target; turns_end_of_budget(thread);
-    case EXIT_REFUSED: stop_refused(exit);
+    case EXIT_SYSCALL:
+        return take_syscall(thread, exit->target, exit->site);
+    case EXIT_LEASE:
+        thread->pc = exit->target;
+        return turns_next(thread, exit->site);
+    case EXIT_BUDGET:
+        thread->pc = exit->target;
+        turns_end_of_budget(thread);
+    case EXIT_REFUSED:
+        stop_refused(exit);
     case EXIT_ILLEGAL:
     case EXIT_UNMAPPED:
         thread->pc = exit->target;
@@ -239,11 +255,16 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
 static bool take_inner_exit(struct native_thread *thread, const struct exit *exit)
 {
     switch (exit->kind) {
-    case EXIT_COUNT: lines_take_exit(thread, exit); return true;
+    case EXIT_COUNT:
+        lines_take_exit(thread, exit);
+        return true;
     case EXIT_PYTHON_ENTER:
     case EXIT_PYTHON_FRAME:
-    case EXIT_PYTHON_LEAVE: python_take_exit(thread, exit); return true;
-    default: return false;
+    case EXIT_PYTHON_LEAVE:
+        python_take_exit(thread, exit);
+        return true;
+    default:
+        return false;
     }
 }
 

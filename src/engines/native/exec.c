@@ -32,7 +32,8 @@ void exec_init(char **arguments)
     own_count++;
     char **kept = arena_allocate(own_count * sizeof *kept);
     for (unsigned i = 0; i < own_count; i++)
-        kept[i] = memcpy(arena_allocate(strlen(arguments[i]) + 1), arguments[i], strlen(arguments[i]) + 1);
+        kept[i] = memcpy(arena_allocate(strlen(arguments[i]) + 1), arguments[i],
+                         strlen(arguments[i]) + 1);
     own_arguments = kept;
     long length = sys(readlink, "/proc/self/exe", engine_path, sizeof engine_path - 1);
     if (length <= 0)
@@ -137,7 +138,8 @@ long exec_call_execveat(struct native_thread *thread)
     long state = load_check(full);
     if (state < 0)
         return state;
-    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced || (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW))
+    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced ||
+        (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW))
         return syscalls_pass_on(thread);
     return run_engine(thread, full, r[REGISTER_RDX], r[REGISTER_R10]);
 }

@@ -38,8 +38,8 @@
 
 /* Cache addresses of code that all blocks share. */
 static struct {
-    uint64_t leave;       /* out of the cache: the registers become the program's */
-    uint64_t enter;       /* in, to thread.cache_pc */
+    uint64_t leave; /* out of the cache: the registers become the program's */
+    uint64_t enter; /* in, to thread.cache_pc */
     uint64_t enter_end, enter_loads[2];
 } common;
 
@@ -95,8 +95,8 @@ void emit_child_address(struct emitter *e)
 }
 
 /* Pushes the shadow entry; `top` and `context` are lost. */
-static void emit_shadow_push(struct emitter *e, unsigned top, unsigned context, uint64_t return_address,
-                             uint64_t landing)
+static void emit_shadow_push(struct emitter *e, unsigned top, unsigned context,
+                             uint64_t return_address, uint64_t landing)
 {
     op_memory(e, OP_STORE, context, top, ENTRY(context));
     if (fits_in_32(return_address)) {
@@ -161,7 +161,8 @@ static uint32_t last_place(uint32_t site)
 
 /* Is what the site did last of the context? `slots` = the thread's; the jump to be ended where
  * it is not. NULL: the site has no such memory. */
-static uint8_t *emit_compare_last(struct emitter *e, unsigned context, unsigned slots, uint32_t site)
+static uint8_t *emit_compare_last(struct emitter *e, unsigned context, unsigned slots,
+                                  uint32_t site)
 {
     if (site >= SITE_SLOTS)
         return NULL;
@@ -303,7 +304,8 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
 static void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss)
 {
     const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
-    uint64_t back = e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
+    uint64_t back =
+        e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
     uint64_t elsewhere = cold_indirect_child(site, miss, back);
     emit_compare_site(e, RAX, site);
     jump_if(e, IF_NOT_EQUAL, elsewhere);
@@ -400,12 +402,17 @@ bool folds_count(const struct translation *t, unsigned index)
 {
     uint64_t slot;
     switch (t->instructions[index].class) {
-    case CLASS_CALL: return branch_target(t, index) != t->pc + t->offsets[index + 1];
+    case CLASS_CALL:
+        return branch_target(t, index) != t->pc + t->offsets[index + 1];
     case CLASS_CALL_INDIRECT:
-    case CLASS_RETURN: return true;
-    case CLASS_JUMP_INDIRECT: return !t->plt;
-    case CLASS_JUMP: return !t->plt && plt_stub(branch_target(t, index), &slot);
-    default: return false;
+    case CLASS_RETURN:
+        return true;
+    case CLASS_JUMP_INDIRECT:
+        return !t->plt;
+    case CLASS_JUMP:
+        return !t->plt && plt_stub(branch_target(t, index), &slot);
+    default:
+        return false;
     }
 }
 
@@ -443,7 +450,8 @@ void fast_renew(struct native_thread *thread)
 
 void fast_init(void)
 {
-    vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS), CACHE_START + CACHE_CONSTANTS);
+    vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS),
+                            CACHE_START + CACHE_CONSTANTS);
     common.leave = leave_code();
     common.enter = enter_code();
     core.no_landing = returns_init();

@@ -12,7 +12,7 @@
 /* One remembered change of context: (context, where from, target) to a context. A thread has a
  * table of them, so no lock is needed. */
 struct child_slot {
-    uint64_t key;    /* the context's key + a site, or + TRANSITION + a block's number */
+    uint64_t key; /* the context's key + a site, or + TRANSITION + a block's number */
     struct context *child;
     uint64_t target; /* indirect calls only */
     uint64_t unused; /* slots are half a cache line */
@@ -26,12 +26,13 @@ struct site_slot {
 };
 
 #define SITE_SLOTS (1u << 20) /* further sites have none */
-#define TRANSITION  0x80000000u
+#define TRANSITION 0x80000000u
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
                                   uint32_t site);
 struct child_slot *fast_indirect_slot(const struct native_thread *thread,
-                                      const struct context *context, uint32_t site, uint64_t target);
+                                      const struct context *context, uint32_t site,
+                                      uint64_t target);
 
 /* The thread has left the code of an older generation, and nothing leads it back there. */
 void fast_renew(struct native_thread *thread);

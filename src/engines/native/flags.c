@@ -29,14 +29,18 @@ static bool flags_die(uint64_t pc, unsigned dead, unsigned branches)
             return true;
         pc += instruction.length;
         switch (instruction.class) {
-        case CLASS_ORDINARY: break;
+        case CLASS_ORDINARY:
+            break;
         case CLASS_JUMP:
-        case CLASS_CALL: pc += instruction.immediate; break;
+        case CLASS_CALL:
+            pc += instruction.immediate;
+            break;
         case CLASS_JUMP_IF:
             if (!branches || !flags_die(pc + instruction.immediate, dead, branches - 1))
                 return false;
             break;
-        default: return false;
+        default:
+            return false;
         }
     }
     return false;
@@ -58,14 +62,17 @@ bool flags_dead(const struct translation *t, unsigned at)
         if (dead == FLAGS_ALL)
             return true;
         switch (instruction->class) {
-        case CLASS_ORDINARY: break;
+        case CLASS_ORDINARY:
+            break;
         case CLASS_JUMP_IF:
             if (!flags_die(branch_target(t, i), dead, 1))
                 return false;
             break;
         case CLASS_JUMP:
-        case CLASS_CALL: return flags_die(branch_target(t, i), dead, 1);
-        default: return false;
+        case CLASS_CALL:
+            return flags_die(branch_target(t, i), dead, 1);
+        default:
+            return false;
         }
     }
     return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);

@@ -24,8 +24,8 @@
 #define MIX     0x9e3bu
 
 static struct {
-    uint64_t slow_jump;               /* rcx: the target; rax and rcx are borrowed */
-    uint64_t find[TARGET_KINDS];      /* the near table has another target */
+    uint64_t slow_jump;          /* rcx: the target; rax and rcx are borrowed */
+    uint64_t find[TARGET_KINDS]; /* the near table has another target */
 } common;
 
 /* ---- tables ---- */
@@ -284,7 +284,8 @@ static void emit_function_check(struct emitter *e, const struct block *block, ui
 
 static void make_jump_entry(struct block *block)
 {
-    uint64_t change = transition(block), wrong = cold_unverified(block->pc, common.find[TARGET_JUMPED]);
+    uint64_t change = transition(block),
+             wrong = cold_unverified(block->pc, common.find[TARGET_JUMPED]);
     uint64_t out_of_reach = cold_out_of_reach(block);
     struct emitter cold = cold_begin(), *e = &cold;
     block->jump_entry = cold.address;

@@ -39,7 +39,7 @@ struct line_function {
 static struct line_run {
     const struct code_function *function;
     uint32_t place;
-} *runs;
+} * runs;
 static uint32_t run_capacity;
 
 static void keep_run_room(uint32_t number)
@@ -77,7 +77,8 @@ static uint32_t place_of(uint32_t number, struct code_function *function)
 
 static struct line_array *array_of(const struct context *context)
 {
-    return context->self_instructions ? (struct line_array *)(context->self_instructions + EMPTY) : NULL;
+    return context->self_instructions ? (struct line_array *)(context->self_instructions + EMPTY)
+                                      : NULL;
 }
 
 static void grow_array(struct context *context, uint32_t place)

@@ -15,7 +15,7 @@
 #include "engines/native/thread.h"
 
 struct line_slot {
-    uint64_t key;   /* context.key + number of the core's block */
+    uint64_t key; /* context.key + number of the core's block */
     uint64_t count;
 };
 

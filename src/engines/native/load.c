@@ -23,9 +23,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define PAGE          4096ul
-#define HEADERS_MAX   64
-#define SCRIPTS_MAX   5
+#define PAGE        4096ul
+#define HEADERS_MAX 64
+#define SCRIPTS_MAX 5
 
 struct image {
     const char *path;
@@ -33,8 +33,8 @@ struct image {
     Elf64_Ehdr header;
     Elf64_Phdr segments[HEADERS_MAX];
     uint64_t bias;
-    uint64_t low;       /* its first address, before `bias` */
-    uint64_t break_end; /* one past the last byte, page-rounded */
+    uint64_t low;           /* its first address, before `bias` */
+    uint64_t break_end;     /* one past the last byte, page-rounded */
     char interpreter[4096]; /* "" if there is none */
     bool executable_stack;
 };
@@ -106,7 +106,8 @@ static void read_headers(struct image *image)
     if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
         refuse_program(image->path, " is not a program", NULL);
     if (header->e_phnum > HEADERS_MAX || header->e_phentsize != sizeof(Elf64_Phdr) ||
-        !read_at(image->file, image->segments, header->e_phnum * sizeof(Elf64_Phdr), header->e_phoff))
+        !read_at(image->file, image->segments, header->e_phnum * sizeof(Elf64_Phdr),
+                 header->e_phoff))
         refuse_program(image->path, " has broken program headers", NULL);
     for (unsigned i = 0; i < header->e_phnum; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -149,7 +150,8 @@ static void map_segment(struct image *image, const Elf64_Phdr *segment)
 {
     uint64_t start = image->bias + segment->p_vaddr, slack = start % PAGE;
     uint64_t file_end = start + segment->p_filesz, memory_end = start + segment->p_memsz;
-    uint64_t mapped_end = (file_end + PAGE - 1) & -PAGE, whole_end = (memory_end + PAGE - 1) & -PAGE;
+    uint64_t mapped_end = (file_end + PAGE - 1) & -PAGE,
+             whole_end = (memory_end + PAGE - 1) & -PAGE;
     int protection = protection_of(segment);
     if (segment->p_filesz)
         map_at(image, start - slack, mapped_end - (start - slack), protection, 0,
@@ -173,8 +175,7 @@ static void place_image(struct image *image, bool is_loader)
         if (segment->p_type != PT_LOAD)
             continue;
         if (segment->p_vaddr + segment->p_memsz < segment->p_vaddr ||
-            segment->p_filesz > segment->p_memsz ||
-            (segment->p_vaddr ^ segment->p_offset) % PAGE)
+            segment->p_filesz > segment->p_memsz || (segment->p_vaddr ^ segment->p_offset) % PAGE)
             refuse_program(image->path, " has broken program headers", NULL);
         if (segment->p_vaddr < low)
             low = segment->p_vaddr & -PAGE;
@@ -225,7 +226,8 @@ static uint64_t move_vdso(void)
     uint64_t place = end ? load_low_place(end - start) : 0;
     if (!place)
         return old;
-    for (uint64_t at = start; at < end && maps_next(at, &part) && part.start < end; at += part.end - part.start) {
+    for (uint64_t at = start; at < end && maps_next(at, &part) && part.start < end;
+         at += part.end - part.start) {
         uint64_t to = place + (part.start - start), size = part.end - part.start;
         if ((uint64_t)sys(mremap, part.start, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
             refuse_program("the vdso cannot be moved", NULL);
@@ -301,13 +303,20 @@ static uint64_t auxiliary_value(const Elf64_auxv_t *row, const struct image *ima
                                 const struct image *loader)
 {
     switch (row->a_type) {
-    case AT_PHDR: return headers_address(image);
-    case AT_PHNUM: return image->header.e_phnum;
-    case AT_PHENT: return sizeof(Elf64_Phdr);
-    case AT_BASE: return loader ? loader->bias : 0;
-    case AT_SYSINFO_EHDR: return vdso;
-    case AT_ENTRY: return image->bias + image->header.e_entry;
-    default: return row->a_un.a_val;
+    case AT_PHDR:
+        return headers_address(image);
+    case AT_PHNUM:
+        return image->header.e_phnum;
+    case AT_PHENT:
+        return sizeof(Elf64_Phdr);
+    case AT_BASE:
+        return loader ? loader->bias : 0;
+    case AT_SYSINFO_EHDR:
+        return vdso;
+    case AT_ENTRY:
+        return image->bias + image->header.e_entry;
+    default:
+        return row->a_un.a_val;
     }
 }
 
@@ -325,8 +334,8 @@ static void tell_kernel(const struct program *program, const struct image *image
     sys(prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map);
 }
 
-static void put_stack(struct program *program, const struct image *image, const struct image *loader,
-                      uint64_t top)
+static void put_stack(struct program *program, const struct image *image,
+                      const struct image *loader, uint64_t top)
 {
     unsigned arguments = list_length(program->arguments);
     unsigned variables = list_length(program->environment);
@@ -535,8 +544,8 @@ void load_program(struct program *program)
     static struct image image, loader;
     program->arguments = keep_list(program->arguments);
     program->environment = keep_list(program->environment);
-    program->path = memcpy(arena_allocate(strlen(program->path) + 1), program->path,
-                           strlen(program->path) + 1);
+    program->path =
+        memcpy(arena_allocate(strlen(program->path) + 1), program->path, strlen(program->path) + 1);
     name_process(program->path);
     open_program(program, &image);
     read_headers(&image);

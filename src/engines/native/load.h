@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct program {
-    const char *path;       /* as it was executed; scripts: of their interpreter */
-    char **arguments;       /* NULL at the end */
+    const char *path; /* as it was executed; scripts: of their interpreter */
+    char **arguments; /* NULL at the end */
     char **environment;
     uint64_t entry;         /* where execution begins: the loader's entry if there is one */
     uint64_t stack_pointer; /* with argc on top */

@@ -166,7 +166,8 @@ static char **parse_arguments(char **arguments)
 void engine_main(uint64_t *stack)
 {
     unsigned count = stack[0];
-    char **arguments = (char **)(stack + 1), **environment = arguments + count + 1, **end = environment;
+    char **arguments = (char **)(stack + 1), **environment = arguments + count + 1,
+         **end = environment;
     while (*end)
         end++;
     load_set_auxiliary((const Elf64_auxv_t *)(end + 1));

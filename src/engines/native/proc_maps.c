@@ -53,8 +53,7 @@ static void end_line(struct filter *filter)
     uint64_t start, end;
     if (is_heading(filter, &start, &end))
         filter->drops = engine_owns(start, end);
-    if (!filter->drops &&
-        sys(write, filter->to, filter->line, filter->size) != (long)filter->size)
+    if (!filter->drops && sys(write, filter->to, filter->line, filter->size) != (long)filter->size)
         filter->failed = true;
     filter->size = 0;
 }

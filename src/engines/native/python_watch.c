@@ -9,15 +9,16 @@ struct python_module *python_watched(const struct code_place *place)
 {
     struct python_module *python = place->module ? place->module->python : NULL;
     if (!options.python || !python || !place->function ||
-        (place->function->start != python->evaluator &&
-         !python_evaluates(python, place->function)))
+        (place->function->start != python->evaluator && !python_evaluates(python, place->function)))
         return NULL;
     bool unread = python->readiness == PYTHON_UNREAD;
     if (python_prepare(python))
         return python;
     if (unread)
-        say(place->module->path, " is a CPython that is not known here: its Python frames are not "
-            "shown (--python=trampoline may do)", NULL);
+        say(place->module->path,
+            " is a CPython that is not known here: its Python frames are not "
+            "shown (--python=trampoline may do)",
+            NULL);
     return NULL;
 }
 

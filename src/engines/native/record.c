@@ -57,7 +57,9 @@ enum platform_look platform_look_at(const char *path, uint64_t offset, void *buf
     struct stat status;
     long opened = sys(open, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (sys_failed(opened))
-        return opened == -ENOENT ? PLATFORM_ABSENT : opened == -ELOOP ? PLATFORM_LINK : PLATFORM_REFUSED;
+        return opened == -ENOENT  ? PLATFORM_ABSENT
+               : opened == -ELOOP ? PLATFORM_LINK
+                                  : PLATFORM_REFUSED;
     if (sys_failed(sys(fstat, opened, &status)) || !S_ISREG(status.st_mode)) {
         sys(close, opened);
         return PLATFORM_OTHER;
@@ -233,9 +235,8 @@ static void write_raw(uint64_t ending, int exit_status)
     char path[4096], final[4096];
     raw_path(path, sizeof path, ".new");
     raw_path(final, sizeof final, "");
-    struct file_sink sink = {{file_write},
-                             sys(open, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
-                             false};
+    struct file_sink sink = {
+        {file_write}, sys(open, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), false};
     if (sys_failed(sink.file))
         return;
     process.ending = ending;

@@ -38,18 +38,19 @@ static uint32_t state_bytes;
 static const struct leaf leaves[] = {
     {0, ANY_PART, 0xd, 0x756e6547, 0x6c65746e, 0x49656e69}, /* GenuineIntel */
     {1, ANY_PART, 0x000306c3, 0x00100800, FEATURES_1_ECX, FEATURES_1_EDX},
-    {2, ANY_PART, 0x00feff01, 0xf0, 0, 0}, /* caches: see leaf 4 */
-    {4, 0, 0x1c004121, 0x01c0003f, 63, 0},      /* 32 KB of data */
-    {4, 1, 0x1c004122, 0x01c0003f, 63, 0},      /* 32 KB of code */
-    {4, 2, 0x1c004143, 0x01c0003f, 511, 0},     /* 256 KB */
-    {4, 3, 0x1c03c163, 0x03c0003f, 8191, 6},    /* 8 MB, shared */
+    {2, ANY_PART, 0x00feff01, 0xf0, 0, 0},   /* caches: see leaf 4 */
+    {4, 0, 0x1c004121, 0x01c0003f, 63, 0},   /* 32 KB of data */
+    {4, 1, 0x1c004122, 0x01c0003f, 63, 0},   /* 32 KB of code */
+    {4, 2, 0x1c004143, 0x01c0003f, 511, 0},  /* 256 KB */
+    {4, 3, 0x1c03c163, 0x03c0003f, 8191, 6}, /* 8 MB, shared */
     {7, 0, 0, FEATURES_7_EBX, 0, 0},
     {LEAF_STATE, 0, 7, 832, 832, 0}, /* x87, SSE and AVX state; see state_bytes */
     {LEAF_STATE, 1, 1, 0, 0, 0},     /* xsaveopt */
     {LEAF_STATE, 2, 256, 576, 0, 0},
     {0x80000000, ANY_PART, 0x80000008, 0, 0, 0},
     {0x80000001, ANY_PART, 0, 0, FEATURES_X_ECX, FEATURES_X_EDX},
-    {0x80000002, ANY_PART, 0x65757274, 0x6d616c66, 0x72702065, 0x7365636f}, /* trueflame processor */
+    {0x80000002, ANY_PART, 0x65757274, 0x6d616c66, 0x72702065,
+     0x7365636f}, /* trueflame processor */
     {0x80000003, ANY_PART, 0x00726f73, 0, 0, 0},
     {0x80000006, ANY_PART, 0, 0, 0x01006040, 0},
     {0x80000008, ANY_PART, 0x3027, 0, 0, 0},
@@ -75,8 +76,8 @@ void repeatable_init(void)
     if ((first[2] & NEEDED_1_ECX) != NEEDED_1_ECX ||
         (seventh[1] & FEATURES_7_EBX) != FEATURES_7_EBX ||
         (extended[2] & FEATURES_X_ECX) != FEATURES_X_ECX)
-        refuse_program("--repeatable shows programs a processor with AVX2, which this machine has not",
-                       NULL);
+        refuse_program(
+            "--repeatable shows programs a processor with AVX2, which this machine has not", NULL);
 }
 
 static void emulate_cpuid(uint64_t *r)
@@ -119,7 +120,8 @@ bool repeatable_wants(const struct instruction *instruction)
         return instruction->modrm == MODRM_XGETBV || instruction->modrm == MODRM_RDTSCP;
     case 0xc7: /* rdrand, rdseed: shown as absent */
         return instruction->modrm >= 0xf0;
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -165,11 +167,20 @@ void repeatable_emulate(struct native_thread *thread, uint64_t pc)
 void repeatable_auxiliary(Elf64_auxv_t *row)
 {
     switch (row->a_type) {
-    case AT_HWCAP: row->a_un.a_val = FEATURES_1_EDX; break;
-    case AT_HWCAP2: row->a_un.a_val = 0; break;
-    case AT_MINSIGSTKSZ: row->a_un.a_val = 4096; break;
-    case AT_SYSINFO_EHDR: row->a_type = AT_IGNORE; break;
-    default: break;
+    case AT_HWCAP:
+        row->a_un.a_val = FEATURES_1_EDX;
+        break;
+    case AT_HWCAP2:
+        row->a_un.a_val = 0;
+        break;
+    case AT_MINSIGSTKSZ:
+        row->a_un.a_val = 4096;
+        break;
+    case AT_SYSINFO_EHDR:
+        row->a_type = AT_IGNORE;
+        break;
+    default:
+        break;
     }
 }
 
@@ -201,7 +212,9 @@ long repeatable_call_gettimeofday(struct native_thread *thread)
     const uint64_t *r = thread->registers;
     if (!options.repeatable || r[REGISTER_RSI])
         return syscalls_pass_on(thread);
-    return put_time(r[REGISTER_RDI], fixed_clock(CLOCK_REALTIME, fixed_ask(&fixed)), 1000) ? 0 : -EFAULT;
+    return put_time(r[REGISTER_RDI], fixed_clock(CLOCK_REALTIME, fixed_ask(&fixed)), 1000)
+               ? 0
+               : -EFAULT;
 }
 
 long repeatable_call_time(struct native_thread *thread)

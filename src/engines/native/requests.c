@@ -30,15 +30,32 @@ static bool perform(uint64_t number, uint64_t argument)
     char text[4096];
     take_text(argument, text, sizeof text);
     switch (number) {
-    case TRUEFLAME_REQUEST_DUMP: core_dump(&core, ""); return true;
-    case TRUEFLAME_REQUEST_DUMP_NAMED: core_dump(&core, text); return true;
-    case TRUEFLAME_REQUEST_ZERO: core_zero(&core); return true;
-    case TRUEFLAME_REQUEST_START: core_start(&core); return true;
-    case TRUEFLAME_REQUEST_STOP: core_stop(&core); return true;
-    case TRUEFLAME_REQUEST_TOGGLE: (core.recording ? core_stop : core_start)(&core); return true;
-    case TRUEFLAME_REQUEST_SKIP_OBJECT: core_skip_object(&core, text); return true;
-    case TRUEFLAME_REQUEST_LABEL: core_label(&core, text); return true;
-    default: return false;
+    case TRUEFLAME_REQUEST_DUMP:
+        core_dump(&core, "");
+        return true;
+    case TRUEFLAME_REQUEST_DUMP_NAMED:
+        core_dump(&core, text);
+        return true;
+    case TRUEFLAME_REQUEST_ZERO:
+        core_zero(&core);
+        return true;
+    case TRUEFLAME_REQUEST_START:
+        core_start(&core);
+        return true;
+    case TRUEFLAME_REQUEST_STOP:
+        core_stop(&core);
+        return true;
+    case TRUEFLAME_REQUEST_TOGGLE:
+        (core.recording ? core_stop : core_start)(&core);
+        return true;
+    case TRUEFLAME_REQUEST_SKIP_OBJECT:
+        core_skip_object(&core, text);
+        return true;
+    case TRUEFLAME_REQUEST_LABEL:
+        core_label(&core, text);
+        return true;
+    default:
+        return false;
     }
 }
 

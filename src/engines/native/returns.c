@@ -119,8 +119,7 @@ static uint64_t other_landing(struct translation *t, unsigned index)
 
 static void emit_landing(struct translation *t, unsigned index)
 {
-    struct landing landing =
-        landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
+    struct landing landing = landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     landing_emit(&t->code, &landing);
 }

@@ -25,7 +25,7 @@
 #define SIGNAL_STACK_BYTES (128ul << 10)
 #define FLAG_TRAP          0x100u
 #define FLAGS_AT_HANDLER   (0x100u | 0x400u | 0x10000u) /* TF, DF, RF: clear */
-#define BIT(number)        (1ul << ((number) - 1))
+#define BIT(number)        (1ul << ((number)-1))
 
 /* struct sigaction of the kernel. */
 struct action {
@@ -44,7 +44,8 @@ struct frame {
 static struct lock actions_lock;
 
 /* Signals that a fault raises: never blocked while the engine holds another. */
-static const uint64_t faults = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP);
+static const uint64_t faults =
+    BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP);
 
 static void handle(int number, siginfo_t *info, struct ucontext *context);
 
@@ -61,8 +62,10 @@ static bool ends_by_default(unsigned number)
     case SIGTTOU:
     case SIGURG:
     case SIGWINCH:
-    case SIGKILL: return false;
-    default: return true;
+    case SIGKILL:
+        return false;
+    default:
+        return true;
     }
 }
 
@@ -113,7 +116,8 @@ void signals_clear_actions(struct native_thread *thread)
 void signals_install_all(struct native_thread *thread)
 {
     for (unsigned number = 1; number < SIGNAL_COUNT; number++)
-        if (needs_handler(number, &thread->actions[number]) && number != SIGKILL && number != SIGSTOP)
+        if (needs_handler(number, &thread->actions[number]) && number != SIGKILL &&
+            number != SIGSTOP)
             install(number, &thread->actions[number]);
 }
 
@@ -174,7 +178,8 @@ static const struct mark *mark_at(const struct block *block, uint32_t offset)
 }
 
 /* A run was counted as a whole, or is still to be. */
-static void count_part(struct native_thread *thread, const struct block *block, const struct mark *mark)
+static void count_part(struct native_thread *thread, const struct block *block,
+                       const struct mark *mark)
 {
     uint32_t segment = block->segments[mark->segment];
     uint64_t start = core.blocks[segment].address;
@@ -255,8 +260,7 @@ static bool put_frame(struct native_thread *thread, const struct action *action,
     frame.context.uc_mcontext.fpstate = vector_bytes ? (void *)vector_at : NULL;
     memcpy(&frame.context.uc_sigmask, &mask, 8);
     fill_alternate(thread, &frame.context.uc_stack, interrupted);
-    if (vector_bytes &&
-        !gate_copy((void *)vector_at, kernel->uc_mcontext.fpstate, vector_bytes))
+    if (vector_bytes && !gate_copy((void *)vector_at, kernel->uc_mcontext.fpstate, vector_bytes))
         return false;
     *frame_at = at;
     return gate_copy((void *)at, &frame, sizeof frame);
@@ -285,8 +289,8 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
         install(number, &thread->actions[number]);
     }
     uint64_t interrupted = thread->registers[REGISTER_RSP], frame;
-    bool switches = (action.flags & SA_ONSTACK) && thread->alternate.size &&
-                    !on_alternate(thread, interrupted);
+    bool switches =
+        (action.flags & SA_ONSTACK) && thread->alternate.size && !on_alternate(thread, interrupted);
     if (!put_frame(thread, &action, info, kernel, mask, switches, &frame))
         end_by_signal(SIGSEGV);
     if (switches && (thread->alternate.flags & (1u << 31)))
@@ -448,7 +452,9 @@ void signals_raise_fetch(struct native_thread *thread, bool illegal)
     siginfo_t info = {0};
     struct mapping mapping;
     info.si_signo = illegal ? SIGILL : SIGSEGV;
-    info.si_code = illegal ? 2 /* ILL_ILLOPN */ : maps_find(thread->pc, &mapping) ? SEGV_ACCERR : SEGV_MAPERR;
+    info.si_code = illegal                           ? 2 /* ILL_ILLOPN */
+                   : maps_find(thread->pc, &mapping) ? SEGV_ACCERR
+                                                     : SEGV_MAPERR;
     info.si_addr = (void *)thread->pc;
     if (thread->pending)
         send_again(thread);
@@ -539,7 +545,8 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     }
     thread->cache_pc = thread_enter(thread);
     context.uc_mcontext.rip = thread->cache_entry;
-    context.uc_stack = (stack_t){.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};
+    context.uc_stack =
+        (stack_t){.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};
     lock_give(&cache.lock);
     gate_return_from(&context);
 }

@@ -25,7 +25,8 @@ static inline long sys_call6(long number, long a, long b, long c, long d, long e
 
 #define SYS_ARGUMENTS(a, b, c, d, e, f, ...)                                                       \
     (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)
-#define sys(name, ...) sys_call6(__NR_##name, SYS_ARGUMENTS(__VA_ARGS__ __VA_OPT__(, ) 0, 0, 0, 0, 0, 0, 0))
+#define sys(name, ...)                                                                             \
+    sys_call6(__NR_##name, SYS_ARGUMENTS(__VA_ARGS__ __VA_OPT__(, ) 0, 0, 0, 0, 0, 0, 0))
 
 static inline bool sys_failed(long result)
 {

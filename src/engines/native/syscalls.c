@@ -66,7 +66,8 @@ static bool had_code(uint64_t start, uint64_t end)
 static bool wants_low_place(const uint64_t *r)
 {
     uint64_t flags = r[REGISTER_R10];
-    bool private_file = (flags & MAP_PRIVATE) && !(flags & (MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE));
+    bool private_file =
+        (flags & MAP_PRIVATE) && !(flags & (MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE));
     return !r[REGISTER_RDI] && private_file && (int)r[REGISTER_R8] >= 0 &&
            ((flags & MAP_DENYWRITE) || (r[REGISTER_RDX] & PROT_EXEC));
 }
@@ -85,7 +86,8 @@ static long map_low(struct native_thread *thread)
  * is done around the engine. */
 static long reserve_around_engine(uint64_t start, uint64_t end, uint64_t flags)
 {
-    const uint64_t holes[][2] = {{CACHE_START, CACHE_START + CACHE_SIZE}, {ENGINE_START, ARENA_END}};
+    const uint64_t holes[][2] = {{CACHE_START, CACHE_START + CACHE_SIZE},
+                                 {ENGINE_START, ARENA_END}};
     uint64_t at = start;
     for (unsigned i = 0; i <= 2; i++) {
         uint64_t next = i < 2 ? holes[i][0] : end;
@@ -223,7 +225,8 @@ static long call_brk(struct native_thread *thread)
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         if ((uint64_t)got != old_end)
             goto done;
-        maps_add((struct mapping){.start = old_end, .end = new_end, .protection = PROT_READ | PROT_WRITE});
+        maps_add((struct mapping){
+            .start = old_end, .end = new_end, .protection = PROT_READ | PROT_WRITE});
     } else if (new_end < old_end) {
         sys(munmap, new_end, old_end - new_end);
         maps_remove(new_end, old_end);
@@ -242,12 +245,15 @@ static long call_arch_prctl(struct native_thread *thread)
     case ARCH_SET_GS:
         if (thread->registers[REGISTER_RSI])
             fail("the program uses the gs register, which the native engine needs for itself; "
-                 "use --engine=valgrind", NULL);
+                 "use --engine=valgrind",
+                 NULL);
         return 0;
     case ARCH_GET_GS:
         return gate_copy((void *)thread->registers[REGISTER_RSI], &(uint64_t){0}, 8) ? 0 : -EFAULT;
-    case 0x5001 ... 0x5005: return -EOPNOTSUPP; /* shadow stacks */
-    default: return syscalls_pass_on(thread);
+    case 0x5001 ... 0x5005:
+        return -EOPNOTSUPP; /* shadow stacks */
+    default:
+        return syscalls_pass_on(thread);
     }
 }
 

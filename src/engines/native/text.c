@@ -108,7 +108,8 @@ static bool leave_refusal(const char *first, va_list rest)
 {
     char line[1024];
     struct string_builder builder = {line, 0, sizeof line};
-    long file = refusal_path ? sys(open, refusal_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    long file =
+        refusal_path ? sys(open, refusal_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     if (sys_failed(file))
         return false;
     join_list(&builder, first, rest);

@@ -37,59 +37,59 @@ struct native_thread {
     struct native_thread *self;
     uint64_t registers[16];
     uint64_t flags;
-    uint64_t pc;           /* the program's, where it goes on */
-    uint64_t cache_pc;     /* where the cache is entered next */
-    uint32_t exit_id;      /* which exit was taken; row of cache.exits */
+    uint64_t pc;       /* the program's, where it goes on */
+    uint64_t cache_pc; /* where the cache is entered next */
+    uint32_t exit_id;  /* which exit was taken; row of cache.exits */
     uint32_t exit_unused;
-    uint64_t target;       /* of the indirect branch that left the cache */
-    uint64_t stack_top;    /* of the engine's stack for this thread */
-    uint64_t exit_entry;   /* where code in the cache leaves it */
+    uint64_t target;     /* of the indirect branch that left the cache */
+    uint64_t stack_top;  /* of the engine's stack for this thread */
+    uint64_t exit_entry; /* where code in the cache leaves it */
     /* Executed, and calls made, since they were last settled into a context; while the thread is
      * in the cache, a vector register has them, and hot.top (vectors.h). */
     uint64_t instructions, calls;
-    uint64_t pending;      /* number of the signal that is held, 0: none */
-    uint64_t cache_entry;  /* where the cache is entered, to go on at cache_pc */
+    uint64_t pending;     /* number of the signal that is held, 0: none */
+    uint64_t cache_entry; /* where the cache is entered, to go on at cache_pc */
     uint64_t in_cache;
-    uint64_t leave;        /* thread_leave_cache */
-    int64_t lease;         /* turns.c: instructions it may still run before it must ask */
+    uint64_t leave; /* thread_leave_cache */
+    int64_t lease;  /* turns.c: instructions it may still run before it must ask */
     int64_t lease_given;
-    uint64_t spill[16];    /* the program's register N while the cache borrows it */
+    uint64_t spill[16];     /* the program's register N while the cache borrows it */
     uint8_t vectors[2][64]; /* the program's registers that the cache has borrowed */
-    struct hot hot;        /* the core's view */
+    struct hot hot;         /* the core's view */
     /* fast.c */
-    uint64_t saved_flags;  /* lahf and seto, while the cache borrows the flags */
+    uint64_t saved_flags; /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;
     struct site_slot *sites;
-    uint64_t code;         /* where an indirect branch goes on */
-    struct line_slot *lines; /* lines.c; NULL at function detail */
-    struct thread *thread; /* the core's */
+    uint64_t code;              /* where an indirect branch goes on */
+    struct line_slot *lines;    /* lines.c; NULL at function detail */
+    struct thread *thread;      /* the core's */
     struct native_thread *next; /* all threads of the process */
     long tid;
 
     /* threads.c */
-    uint32_t is_free;        /* the record may be used again */
-    uint32_t generation;     /* of the cache, that it remembers addresses of */
-    bool is_outside;         /* in a system call or waiting for its turn: in no code of the cache */
-    bool ended;              /* the program's thread is over */
-    bool plane_changed;      /* its stack is still to be moved */
-    bool is_vfork;           /* another process, in this one's memory until it calls exec */
-    bool clears_handlers;    /* CLONE_CLEAR_SIGHAND */
-    struct native_thread *lender;      /* vfork: whose call path it goes on in */
-    struct stack *lent_stack;          /* and what that was like */
+    uint32_t is_free;     /* the record may be used again */
+    uint32_t generation;  /* of the cache, that it remembers addresses of */
+    bool is_outside;      /* in a system call or waiting for its turn: in no code of the cache */
+    bool ended;           /* the program's thread is over */
+    bool plane_changed;   /* its stack is still to be moved */
+    bool is_vfork;        /* another process, in this one's memory until it calls exec */
+    bool clears_handlers; /* CLONE_CLEAR_SIGHAND */
+    struct native_thread *lender; /* vfork: whose call path it goes on in */
+    struct stack *lent_stack;     /* and what that was like */
     struct stack_entry *lent_entries;
     size_t lent_count;
-    bool is_traced;          /* it asked its parent to trace it */
-    uint64_t forks;          /* how many children it made by fork */
+    bool is_traced; /* it asked its parent to trace it */
+    uint64_t forks; /* how many children it made by fork */
 
     /* signals.c */
-    struct action *actions;  /* by signal number; shared as the kernel shares them */
-    uint64_t signal_stack;   /* the engine's own */
-    uint64_t held_mask;      /* the program's mask while a signal is held */
-    uint64_t held_info[16];  /* siginfo_t */
+    struct action *actions; /* by signal number; shared as the kernel shares them */
+    uint64_t signal_stack;  /* the engine's own */
+    uint64_t held_mask;     /* the program's mask while a signal is held */
+    uint64_t held_info[16]; /* siginfo_t */
     struct {
         uint64_t start, size; /* size 0: none */
         uint32_t flags;       /* SS_AUTODISARM */
-    } alternate;             /* the program's sigaltstack */
+    } alternate;              /* the program's sigaltstack */
 };
 
 _Static_assert(offsetof(struct native_thread, registers) == THREAD_REGISTERS, "layout.h");
@@ -115,9 +115,10 @@ static inline struct native_thread *thread_self(void)
 }
 
 /* entry.S */
-_Noreturn void thread_resume(struct native_thread *thread); /* by its registers, flags and cache_pc */
+_Noreturn void
+thread_resume(struct native_thread *thread); /* by its registers, flags and cache_pc */
 extern const char thread_resume_flags[], thread_resume_end[];
-void thread_leave_cache(void);                       /* the cache jumps here; calls thread_dispatch */
+void thread_leave_cache(void); /* the cache jumps here; calls thread_dispatch */
 
 /* dispatch.c: the exit that was taken is dealt with; returns where to enter the cache. */
 uint64_t thread_dispatch(struct native_thread *thread);

@@ -153,8 +153,8 @@ void threads_settle_all(void)
 bool threads_have_renewed(const struct native_thread *but)
 {
     for (const struct native_thread *thread = all; thread; thread = thread->next) {
-        bool runs = thread != but && !thread->ended &&
-                    !__atomic_load_n(&thread->is_free, __ATOMIC_ACQUIRE);
+        bool runs =
+            thread != but && !thread->ended && !__atomic_load_n(&thread->is_free, __ATOMIC_ACQUIRE);
         if (runs && !thread->is_outside && thread->generation != cache.generation)
             return false;
     }

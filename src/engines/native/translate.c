@@ -39,10 +39,13 @@ static bool ends_block(const struct translation *t, const struct instruction *in
     switch (instruction->class) {
     case CLASS_ORDINARY:
     case CLASS_JUMP_IF:
-    case CLASS_LOOP: return false;
+    case CLASS_LOOP:
+        return false;
     case CLASS_CALL:
-    case CLASS_CALL_INDIRECT: return !goes_on_after_call(t, next);
-    default: return true;
+    case CLASS_CALL_INDIRECT:
+        return !goes_on_after_call(t, next);
+    default:
+        return true;
     }
 }
 
@@ -109,12 +112,13 @@ static void decode_block(struct translation *t)
 }
 
 /* A state of the program stays one though the engine's code begins there: it has not begun. */
-void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset,
-                     unsigned spilled, int ahead)
+void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset, unsigned spilled,
+              int ahead)
 {
     const struct mark *last = t->mark_count ? &t->marks[t->mark_count - 1] : NULL;
     unsigned offset = t->code.address - CACHE_START - cache.hot;
-    bool after = last && kind == MARK_ENGINE && last->kind == MARK_PROGRAM && last->offset == offset;
+    bool after =
+        last && kind == MARK_ENGINE && last->kind == MARK_PROGRAM && last->offset == offset;
     t->marks[t->mark_count++] = (struct mark){
         .offset = offset + after,
         .kind = kind,
@@ -252,7 +256,8 @@ static void emit_ordinary(struct translation *t, unsigned index)
                   instruction->opcode == 0x8d && !(instruction->prefixes & PREFIX_66);
     if (is_lea) {
         bool wide = instruction->rex & 8;
-        emit_constant(e, instruction_reg(instruction), wide ? copy.operand : (uint32_t)copy.operand);
+        emit_constant(e, instruction_reg(instruction),
+                      wide ? copy.operand : (uint32_t)copy.operand);
         return;
     }
     unsigned spilled = 1 << copy.scratch;
@@ -284,12 +289,22 @@ static void emit_instruction(struct translation *t, unsigned index)
         else
             emit_jump_exit(t, index, branch_target(t, index));
         break;
-    case CLASS_JUMP_IF: emit_conditional(t, index); break;
-    case CLASS_LOOP: emit_loop(t, index); break;
-    case CLASS_JUMP_INDIRECT: emit_indirect_jump(t, index); break;
+    case CLASS_JUMP_IF:
+        emit_conditional(t, index);
+        break;
+    case CLASS_LOOP:
+        emit_loop(t, index);
+        break;
+    case CLASS_JUMP_INDIRECT:
+        emit_indirect_jump(t, index);
+        break;
     case CLASS_CALL:
-    case CLASS_CALL_INDIRECT: emit_call(t, index); break;
-    case CLASS_RETURN: emit_return(t, index); break;
+    case CLASS_CALL_INDIRECT:
+        emit_call(t, index);
+        break;
+    case CLASS_RETURN:
+        emit_return(t, index);
+        break;
     case CLASS_SYSCALL:
         add_mark(t, MARK_ENGINE, 0, 0, 0);
         id = new_exit(t, index, EXIT_SYSCALL, next);
@@ -368,8 +383,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     bool lines = options.line_detail;
     bool whole = turns_are_on() || (lines && t->python); /* counted before it runs */
     bool folds = !whole && !lines && folds_count(t, end - 1);
-    bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
-                  end < t->count;
+    bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 && end < t->count;
     bool adds = !folds && !defers && t->uncounted + counted;
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
@@ -424,7 +438,8 @@ static unsigned check_size(uint64_t at, unsigned left)
 static void emit_check(struct translation *t)
 {
     struct emitter *e = &t->code;
-    uint64_t changed = cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true, 1 << RAX | 1 << RCX, 0);
+    uint64_t changed =
+        cold_exit(new_exit(t, t->count, EXIT_CHANGED, t->pc), true, 1 << RAX | 1 << RCX, 0);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
     save_flags(e);

@@ -26,15 +26,15 @@ struct translation {
     unsigned mark_count;
     int ahead;
     unsigned uncounted; /* instructions that ran by here and are in no counter yet */
-    unsigned run;    /* line detail: the first instruction that is in no counter yet */
-    unsigned folded; /* instructions that the segment's last one has yet to count */
-    uint32_t block; /* number */
+    unsigned run;       /* line detail: the first instruction that is in no counter yet */
+    unsigned folded;    /* instructions that the segment's last one has yet to count */
+    uint32_t block;     /* number */
     struct code_function *function;
-    unsigned part;  /* at most so many instructions and no branch, the last to run; 0: a block */
+    unsigned part; /* at most so many instructions and no branch, the last to run; 0: a block */
     struct python_module *python; /* watched; NULL: this is not its evaluator */
     bool plt;
-    bool checked;   /* the source may change: compared at every entry */
-    bool given;     /* the vector registers are the program's here */
+    bool checked; /* the source may change: compared at every entry */
+    bool given;   /* the vector registers are the program's here */
     uint32_t segments[BRANCHES_MAX + 2];
     unsigned segment_count;
 };

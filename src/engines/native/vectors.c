@@ -13,9 +13,9 @@ _Static_assert(CONSTANT_END * 16 <= CONSTANTS_BYTES, "constants have their room"
 enum { STATE_SSE = 1, STATE_AVX = 2, STATE_OPMASK = 5, STATE_HIGH_256 = 6, STATE_HIGH_16 = 7 };
 
 static struct {
-    unsigned count, top;    /* register numbers */
+    unsigned count, top; /* register numbers */
     bool evex;
-    unsigned save_length;   /* L of the move that saves a whole register: 1 ymm, 2 zmm */
+    unsigned save_length; /* L of the move that saves a whole register: 1 ymm, 2 zmm */
     uint64_t constants;
     uint32_t high_16, high_256; /* where a frame has these components */
 } vectors;
@@ -122,7 +122,8 @@ static void op_constant(struct emitter *e, struct vector_op op, unsigned reg, un
 static void op_context(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
                        unsigned context)
 {
-    _Static_assert(offsetof(struct context, calls) == offsetof(struct context, self_instructions) + 8,
+    _Static_assert(offsetof(struct context, calls) ==
+                       offsetof(struct context, self_instructions) + 8,
                    "settled together");
     unsigned offset = offsetof(struct context, self_instructions);
     emit_prefix(e, op, reg, first);
@@ -256,9 +257,12 @@ static bool is_vector_opcode(const struct instruction *instruction)
         return (opcode >= 0x10 && opcode <= 0x17) || (opcode >= 0x28 && opcode <= 0x2f) ||
                (opcode >= 0x50 && opcode <= 0x7f) || opcode == 0xc2 ||
                (opcode >= 0xc4 && opcode <= 0xc6) || opcode >= 0xd0;
-    case 2: return opcode < 0xf0;
-    case 3: return true;
-    default: return false;
+    case 2:
+        return opcode < 0xf0;
+    case 3:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -269,7 +273,8 @@ static bool narrow_names_ours(const struct instruction *instruction)
             return false;
     } else {
         bool zeroes = instruction->map == 1 && instruction->opcode == 0x77; /* vzeroupper, -all */
-        bool by_immediate = instruction->immediate_size && is_ours(instruction->immediate >> 4 & 15);
+        bool by_immediate =
+            instruction->immediate_size && is_ours(instruction->immediate >> 4 & 15);
         if (zeroes || by_immediate || is_ours(instruction->vector_register))
             return true;
     }

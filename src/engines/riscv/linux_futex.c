@@ -95,8 +95,8 @@ static int64_t wait_for(struct riscv_machine *machine, const uint64_t *arguments
         return -EFAULT;
     if (value != (uint32_t)arguments[2])
         return -EAGAIN;
-    if (!linux_deadline(machine, arguments[3], is_absolute,
-                        arguments[1] & FUTEX_CLOCK_REALTIME, &deadline))
+    if (!linux_deadline(machine, arguments[3], is_absolute, arguments[1] & FUTEX_CLOCK_REALTIME,
+                        &deadline))
         return -EINVAL;
     if (is_hosts(machine, arguments) && linux_state_of(machine)->thread_count == 1)
         return ask_host(machine, arguments);
@@ -190,8 +190,8 @@ static int64_t wake_and_change(struct riscv_machine *machine, const uint64_t *ar
     unsigned woken =
         linux_futex_wake(machine, arguments[0], (uint32_t)arguments[2], FUTEX_BITSET_MATCH_ANY);
     if (compare(comparison, (int32_t)value, compared))
-        woken += linux_futex_wake(machine, arguments[4], (uint32_t)arguments[3],
-                                  FUTEX_BITSET_MATCH_ANY);
+        woken +=
+            linux_futex_wake(machine, arguments[4], (uint32_t)arguments[3], FUTEX_BITSET_MATCH_ANY);
     return woken;
 }
 

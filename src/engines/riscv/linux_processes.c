@@ -97,8 +97,8 @@ static void close_on_exec(void)
 
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         int file = atoi(entry->d_name), flags;
-        if (entry->d_name[0] != '.' && file != dirfd(folder) && (flags = fcntl(file, F_GETFD)) >= 0 &&
-            flags & FD_CLOEXEC)
+        if (entry->d_name[0] != '.' && file != dirfd(folder) &&
+            (flags = fcntl(file, F_GETFD)) >= 0 && flags & FD_CLOEXEC)
             close(file);
     }
     if (folder)

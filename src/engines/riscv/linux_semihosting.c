@@ -48,10 +48,18 @@ static int64_t result_of(struct riscv_machine *machine, int64_t result)
 
 /* The modes of fopen, in the order of their numbers: r, rb, r+, r+b, w, ... */
 static const int open_flags[] = {
-    O_RDONLY, O_RDONLY, O_RDWR,  O_RDWR,  O_WRONLY | O_CREAT | O_TRUNC, O_WRONLY | O_CREAT | O_TRUNC,
-    O_RDWR | O_CREAT | O_TRUNC,  O_RDWR | O_CREAT | O_TRUNC,
-    O_WRONLY | O_CREAT | O_APPEND, O_WRONLY | O_CREAT | O_APPEND,
-    O_RDWR | O_CREAT | O_APPEND, O_RDWR | O_CREAT | O_APPEND,
+    O_RDONLY,
+    O_RDONLY,
+    O_RDWR,
+    O_RDWR,
+    O_WRONLY | O_CREAT | O_TRUNC,
+    O_WRONLY | O_CREAT | O_TRUNC,
+    O_RDWR | O_CREAT | O_TRUNC,
+    O_RDWR | O_CREAT | O_TRUNC,
+    O_WRONLY | O_CREAT | O_APPEND,
+    O_WRONLY | O_CREAT | O_APPEND,
+    O_RDWR | O_CREAT | O_APPEND,
+    O_RDWR | O_CREAT | O_APPEND,
 };
 
 /* A name that comes with its length. */
@@ -184,7 +192,8 @@ static int64_t sys_is_terminal(struct riscv_machine *machine, const uint64_t *wo
 
 static int64_t sys_seek(struct riscv_machine *machine, const uint64_t *words)
 {
-    return result_of(machine, lseek(file_of(machine, words[0]), (off_t)words[1], SEEK_SET)) < 0 ? -1 : 0;
+    return result_of(machine, lseek(file_of(machine, words[0]), (off_t)words[1], SEEK_SET)) < 0 ? -1
+                                                                                                : 0;
 }
 
 static int64_t sys_length(struct riscv_machine *machine, const uint64_t *words)
@@ -375,8 +384,8 @@ static const Elf64_Phdr *ram_of_stack(const struct riscv_machine *machine)
         return NULL;
     for (unsigned i = 0; i < image->header->e_phnum; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_W && sp - segment->p_vaddr < MAX_RAM &&
-            (!best || segment->p_vaddr > best->p_vaddr))
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_W &&
+            sp - segment->p_vaddr < MAX_RAM && (!best || segment->p_vaddr > best->p_vaddr))
             best = segment;
     }
     return best;

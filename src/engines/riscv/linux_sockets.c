@@ -96,7 +96,8 @@ static int64_t with_message(struct riscv_machine *machine, const uint64_t *argum
                             .msg_control = linux_pointer(machine, message.control),
                             .msg_controllen = message.control_bytes};
     int file = (int)arguments[0], flags = (int)arguments[2];
-    int64_t result = result_of(sends ? sendmsg(file, &header, flags) : recvmsg(file, &header, flags));
+    int64_t result =
+        result_of(sends ? sendmsg(file, &header, flags) : recvmsg(file, &header, flags));
     free(vector);
     if (sends || result < 0)
         return result;
@@ -170,7 +171,7 @@ int64_t linux_epoll_pwait(struct riscv_machine *machine, const uint64_t *argumen
     if (thread->wake == WAKE_SIGNAL)
         return -EINTR;
     if (thread->wake == WAKE_NONE)
-        deadline = milliseconds < 0 ? LINUX_NEVER
-                                    : linux_now(machine) + (uint64_t)milliseconds * 1000000;
+        deadline =
+            milliseconds < 0 ? LINUX_NEVER : linux_now(machine) + (uint64_t)milliseconds * 1000000;
     return linux_await_files(machine, &file, 1, deadline);
 }

@@ -159,8 +159,8 @@ int64_t linux_clock_nanosleep(struct riscv_machine *machine, const uint64_t *arg
 
     if (!arguments[2])
         return -EFAULT;
-    if (thread->wake == WAKE_NONE && !linux_deadline(machine, arguments[2], is_absolute,
-                                                     is_realtime(arguments[0]), &deadline))
+    if (thread->wake == WAKE_NONE &&
+        !linux_deadline(machine, arguments[2], is_absolute, is_realtime(arguments[0]), &deadline))
         return -EINVAL;
     return sleep_until(machine, deadline, is_absolute ? 0 : arguments[3]);
 }

@@ -256,8 +256,8 @@ int64_t linux_pselect6(struct riscv_machine *machine, const uint64_t *arguments)
         return -EINVAL;
     for (unsigned i = 0; i < 3; i++) {
         sets[i] = linux_pointer(machine, arguments[1 + i]);
-        if (sets[i] && !memory_allows(&machine->memory, arguments[1 + i], (count + 63) / 64 * 8,
-                                      MEMORY_WRITE))
+        if (sets[i] &&
+            !memory_allows(&machine->memory, arguments[1 + i], (count + 63) / 64 * 8, MEMORY_WRITE))
             return -EFAULT;
     }
     if (arguments[5] && !memory_read(&machine->memory, arguments[5], mask, sizeof mask))

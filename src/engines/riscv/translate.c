@@ -279,8 +279,7 @@ static void translate_stub(const struct block_cache *cache, struct translation *
     struct op *op = emit(cache, translation, RISCV_auipc);
 
     op->rd = instruction->rd;
-    op->immediate =
-        (int32_t)(translation->end + instruction->length - translation->address);
+    op->immediate = (int32_t)(translation->end + instruction->length - translation->address);
     op = emit(cache, translation, MICRO_jump_register);
     op->rs1 = instruction->rs1;
     op->immediate = instruction->immediate;

@@ -16,16 +16,16 @@ struct block_info {
     uint64_t address;
     struct code_function *function; /* NULL: a PLT or anonymous code */
     struct code_module *module;
-    struct block_info *next;        /* in its hash bucket */
+    struct block_info *next; /* in its hash bucket */
     struct block_info *next_in_page;
-    uint32_t number;                /* what hot.block says while it executes, if it says that */
+    uint32_t number; /* what hot.block says while it executes, if it says that */
     Bool says_number;
-    uint8_t slots_given;            /* where a function begins: to call sites of its, children.h */
+    uint8_t slots_given; /* where a function begins: to call sites of its, children.h */
     uint32_t instructions;
-    uint8_t *lengths;               /* of the instructions, in bytes */
-    uint8_t *marks;                 /* enum instruction_mark, of each */
-    uint32_t capacity;              /* of those two */
-    Bool after_call;                /* a call of CPython's evaluator comes back here */
+    uint8_t *lengths;  /* of the instructions, in bytes */
+    uint8_t *marks;    /* enum instruction_mark, of each */
+    uint32_t capacity; /* of those two */
+    Bool after_call;   /* a call of CPython's evaluator comes back here */
 };
 
 enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
@@ -42,7 +42,7 @@ struct engine_options {
 
 extern struct engine_options options;
 extern struct core core;
-extern struct hot *hot;         /* of the running thread */
+extern struct hot *hot; /* of the running thread */
 extern struct thread *running;
 
 /* Does any block keep the running count? Budget, checkpoints and progress need it. */

@@ -45,8 +45,9 @@ static void write_to_file(struct raw_sink *sink, const void *bytes, uint64_t siz
 
 static void raw_path(HChar *path, SizeT size, const HChar *suffix)
 {
-    VG_(snprintf)(path, size, "%s/%llu.%llu.raw%s", options.run_folder, (ULong)process.pid,
-                  (ULong)process.image, suffix);
+    VG_(snprintf)
+    (path, size, "%s/%llu.%llu.raw%s", options.run_folder, (ULong)process.pid, (ULong)process.image,
+     suffix);
 }
 
 static const HChar *join_command(void)
@@ -121,8 +122,7 @@ void output_progress(void)
     HChar path[4096];
     ULong status[2] = {hot->instructions, core.tree.count};
 
-    VG_(snprintf)(path, sizeof path, "%s/status.%llu", options.run_folder,
-                  (ULong)process.pid);
+    VG_(snprintf)(path, sizeof path, "%s/status.%llu", options.run_folder, (ULong)process.pid);
     SysRes opened = VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT, VKI_S_IRUSR | VKI_S_IWUSR);
     if (sr_isError(opened))
         return;

@@ -86,18 +86,16 @@ enum platform_look platform_look_at(const char *path, uint64_t offset, void *buf
     struct vg_stat status;
 
     if (sr_isError(opened))
-        return sr_Err(opened) == VKI_ENOENT  ? PLATFORM_ABSENT
+        return sr_Err(opened) == VKI_ENOENT    ? PLATFORM_ABSENT
                : sr_Err(opened) == ELOOP_ERROR ? PLATFORM_LINK
-                                             : PLATFORM_REFUSED;
+                                               : PLATFORM_REFUSED;
     Int descriptor = sr_Res(opened);
     if (VG_(fstat)(descriptor, &status) || !VKI_S_ISREG(status.mode)) {
         VG_(close)(descriptor);
         return PLATFORM_OTHER;
     }
-    *file = (struct platform_file){.device = status.dev,
-                                   .inode = status.ino,
-                                   .size_bytes = status.size,
-                                   .owner = status.uid};
+    *file = (struct platform_file){
+        .device = status.dev, .inode = status.ino, .size_bytes = status.size, .owner = status.uid};
     Int got = 0;
     if (*size_bytes && VG_(lseek)(descriptor, offset, VKI_SEEK_SET) == (Off64T)offset)
         got = VG_(read)(descriptor, buffer, *size_bytes);
@@ -138,8 +136,8 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
 {
     const NSegment *segment = VG_(am_find_nsegment)(address);
 
-    if (!segment || (segment->kind != SkAnonC && segment->kind != SkFileC &&
-                     segment->kind != SkShmC))
+    if (!segment ||
+        (segment->kind != SkAnonC && segment->kind != SkFileC && segment->kind != SkShmC))
         return false;
     *start = segment->start;
     *end = segment->end + 1;

@@ -82,8 +82,8 @@ static void move_deadline(ThreadId tid, UWord address, UWord clock)
     struct time_value real;
 
     put_back(deadline);
-    if (!address || !VG_(am_is_valid_for_client)(address, sizeof real,
-                                                 VKI_PROT_READ | VKI_PROT_WRITE))
+    if (!address ||
+        !VG_(am_is_valid_for_client)(address, sizeof real, VKI_PROT_READ | VKI_PROT_WRITE))
         return;
     deadline->place = (struct time_value *)address;
     deadline->asked = *deadline->place;
@@ -123,8 +123,8 @@ void repeatable_before_call(ThreadId tid, UInt number, const UWord *arguments)
     if (!options.repeatable)
         return;
     if (number == __NR_futex && is_absolute_wait(arguments)) {
-        Bool of_day = arguments[1] & VKI_FUTEX_CLOCK_REALTIME ||
-                      (arguments[1] & 127) == VKI_FUTEX_LOCK_PI;
+        Bool of_day =
+            arguments[1] & VKI_FUTEX_CLOCK_REALTIME || (arguments[1] & 127) == VKI_FUTEX_LOCK_PI;
         move_deadline(tid, arguments[3], of_day ? DAY_CLOCK : STEADY_CLOCK);
     } else if (number == __NR_clock_nanosleep && is_absolute_sleep(arguments)) {
         move_deadline(tid, arguments[2], arguments[0]);
@@ -133,8 +133,8 @@ void repeatable_before_call(ThreadId tid, UInt number, const UWord *arguments)
 
 static void answer(ThreadId tid, UWord value)
 {
-    VG_(set_shadow_regs_area)(tid, 0, offsetof(VexGuestAMD64State, guest_RAX), sizeof value,
-                              (const UChar *)&value);
+    VG_(set_shadow_regs_area)
+    (tid, 0, offsetof(VexGuestAMD64State, guest_RAX), sizeof value, (const UChar *)&value);
 }
 
 static void after_time(ThreadId tid, UWord address)

@@ -13,7 +13,10 @@ static int apply(int (*function)(int), int count)
 static void *in_thread(void *result)
 {
     int term = 5;
-    int add(int x) { return x + term; }
+    int add(int x)
+    {
+        return x + term;
+    }
     *(int *)result = apply(add, 100);
     return NULL;
 }
@@ -21,7 +24,10 @@ static void *in_thread(void *result)
 int main(void)
 {
     int factor = 3, result;
-    int scale(int x) { return x * factor; }
+    int scale(int x)
+    {
+        return x * factor;
+    }
     pthread_t thread;
 
     pthread_create(&thread, NULL, in_thread, &result);

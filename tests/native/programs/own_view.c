@@ -58,7 +58,8 @@ int main(int count, char **arguments)
     sprintf(own, "/proc/%d/task/%d/smaps", getpid(), getpid());
     FILE *smaps = fopen(own, "r");
     printf("smaps %d\n", smaps && fgets(link, sizeof link, smaps) && strstr(link, arguments[0]));
-    printf("exe %zd ", readlink("/proc/self/exe", link, sizeof link) - (ssize_t)strlen(arguments[0]));
+    printf("exe %zd ",
+           readlink("/proc/self/exe", link, sizeof link) - (ssize_t)strlen(arguments[0]));
     sprintf(own, "/proc/%d/exe", getpid());
     stat(own, &by_link);
     stat(arguments[0], &by_name);

@@ -227,9 +227,12 @@ static void put_call(void)
 static void put_one(void)
 {
     static void (*const kinds[])(void) = {
-        put_arithmetic, put_arithmetic_memory, put_immediate, put_immediate_memory,
-        put_shift,      put_condition,         put_one_operand, put_increment,
-        put_vector,     put_lea,               put_push_pop,  put_carry,
+        put_arithmetic,  put_arithmetic_memory,
+        put_immediate,   put_immediate_memory,
+        put_shift,       put_condition,
+        put_one_operand, put_increment,
+        put_vector,      put_lea,
+        put_push_pop,    put_carry,
     };
     kinds[next_random() % (sizeof kinds / sizeof *kinds)]();
 }
@@ -238,10 +241,17 @@ static void put_body(void)
 {
     for (unsigned i = 0; i < 24; i++)
         switch (next_random() % 12) {
-        case 0: put_branch(); break;
-        case 1: put_call(); break;
-        case 2: put_count_down(); break;
-        default: put_one();
+        case 0:
+            put_branch();
+            break;
+        case 1:
+            put_call();
+            break;
+        case 2:
+            put_count_down();
+            break;
+        default:
+            put_one();
         }
 }
 
@@ -309,7 +319,8 @@ static uint64_t run_block(uint8_t *code)
 
 static uint8_t *map(int protection, int flags)
 {
-    uint8_t *memory = mmap(NULL, CODE_BYTES, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    uint8_t *memory =
+        mmap(NULL, CODE_BYTES, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (memory == MAP_FAILED) {
         perror("mmap");
         exit(2);

@@ -155,9 +155,15 @@ static void on_fault(int number, siginfo_t *info, void *context)
             _exit(9);
         registers[REG_RAX] = (long)&good;
         break;
-    case SIGFPE: registers[REG_RCX] = 7; break;
-    case SIGILL: registers[REG_RIP] += 2; break;
-    case SIGTRAP: registers[REG_RDX] += 1; break;
+    case SIGFPE:
+        registers[REG_RCX] = 7;
+        break;
+    case SIGILL:
+        registers[REG_RIP] += 2;
+        break;
+    case SIGTRAP:
+        registers[REG_RDX] += 1;
+        break;
     }
 }
 
@@ -170,7 +176,9 @@ static void mend_faults(unsigned count)
         long value, quotient, rest, trapped = i;
         __asm__ volatile("mov $24, %%eax; mov (%%rax), %0" : "=r"(value) : : "rax", "memory");
         __asm__ volatile("xor %%ecx, %%ecx; mov $100, %%eax; xor %%edx, %%edx; div %%rcx"
-                         : "=&a"(quotient), "=&d"(rest) : : "rcx");
+                         : "=&a"(quotient), "=&d"(rest)
+                         :
+                         : "rcx");
         __asm__ volatile("ud2");
         __asm__ volatile("int3" : "+d"(trapped));
         sum += value + quotient + rest + trapped;
@@ -197,7 +205,8 @@ static void make_threads(unsigned number)
     for (unsigned made = 0; made < number; made += 5) {
         pthread_t threads[5];
         for (long i = 0; i < 5; i++)
-            while (pthread_create(&threads[i], i == 4 ? &detached : NULL, count, (void *)(made + i)))
+            while (
+                pthread_create(&threads[i], i == 4 ? &detached : NULL, count, (void *)(made + i)))
                 usleep(100);
         for (int i = 0; i < 4; i++)
             pthread_join(threads[i], NULL);
@@ -350,7 +359,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(unsigned);
-    } kinds[] = {{"storm", storm}, {"faults", mend_faults}, {"threads", make_threads},
+    } kinds[] = {{"storm", storm},      {"faults", mend_faults}, {"threads", make_threads},
                  {"forks", make_forks}, {"spawns", make_spawns}, {"masks", use_masks},
                  {"unwinds", unwind}};
     for (unsigned i = 0; argc == 3 && i < sizeof kinds / sizeof *kinds; i++)

@@ -5,8 +5,8 @@
 
 int main(void)
 {
-    unsigned *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned *code =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int sum = 0;
 
     for (int i = 0; i < 10; i++) {
