@@ -18,12 +18,14 @@ void record_options_free(struct record_options *options);
 int record_run(const struct record_options *options, const struct engine *engine,
                const char *run_folder);
 
-/* record_node.c: --node. In the child, whose environment the program will have; what is worth
- * knowing before it runs; and what Node leaves behind for it, which nobody else asked for. `pids` are
- * those of the run, with spaces between. */
+/* record_node.c: --node. In the child, whose environment the program will have; and what is worth
+ * knowing before it runs. */
 void record_prepare_node(void);
 void record_hint_node(const struct record_options *options);
-void record_tidy_node(const char *pids);
+
+/* record_tidy.c: removes the files that only the options made the program write. `pids` are those of
+ * the run, with spaces between. */
+void record_tidy(const struct record_options *options, const char *pids);
 
 /* record_write.c: raw files to a named profile. `ended` is false for a checkpoint; wait_status
  * is that of the first process. */

@@ -5,13 +5,11 @@
  * interpreted functions too, once each has a piece of code of its own. Both are options that Node
  * takes from the environment, so that they reach the Nodes that a program starts.
  *
- * V8 also begins a log in the current folder then, which nobody asked for, and leaves the map
- * behind: both are removed.
+ * V8 also begins a log in the current folder then, which nobody asked for: record_tidy.c removes it.
  */
 #include "cli/record.h"
 #include "common/memory.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,31 +47,4 @@ void record_hint_node(const struct record_options *options)
             return;
     fputs("trueflame: JavaScript functions have no names in this run: record --node gives them\n",
           stderr);
-}
-
-static void remove_matching(const char *pattern)
-{
-    glob_t found;
-
-    if (!glob(pattern, GLOB_NOSORT, NULL, &found))
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            unlink(found.gl_pathv[i]);
-    globfree(&found);
-}
-
-void record_tidy_node(const char *pids)
-{
-    char *copy = memory_duplicate_string(pids), *rest = copy;
-
-    for (char *pid; (pid = strsep(&rest, " "));) {
-        if (!*pid)
-            continue;
-        char *map = memory_format("/tmp/perf-%s.map", pid);
-        char *log = memory_format("isolate-0x*-%s-v8.log", pid);
-        unlink(map);
-        remove_matching(log);
-        free(map);
-        free(log);
-    }
-    free(copy);
 }

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from support import BUILD
-from trampoline_support import INTERPRETERS, environment, python
+from trampoline_support import INTERPRETERS, environment, python, start
 
 PRINT = os.path.join(BUILD, "tests", "unit", "print_code_names")
 
@@ -79,8 +79,8 @@ def node(directory, *options):
     if not shutil.which("node"):
         pytest.skip("node is not installed")
     (directory / "churn.js").write_text(CHURN)
-    process = subprocess.Popen(["node", *options, "churn.js"], cwd=str(directory),
-                               stdout=subprocess.PIPE, text=True)
+    process = start(["node", *options, "churn.js"], cwd=str(directory),
+                    stdout=subprocess.PIPE, text=True)
     assert process.communicate(timeout=300)[0] == "true\n" and process.returncode == 0
     return process.pid
 
@@ -121,8 +121,8 @@ public class Hot {
 }
 """)
     subprocess.run(["javac", "Hot.java"], cwd=str(tmp_path), check=True)
-    process = subprocess.Popen(["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit",
-                                "Hot"], cwd=str(tmp_path), stdout=subprocess.PIPE)
+    process = start(["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "Hot"],
+                    cwd=str(tmp_path), stdout=subprocess.PIPE)
     process.communicate(timeout=300)
     path = "/tmp/perf-%d.map" % process.pid
     if not os.path.exists(path):
@@ -137,8 +137,8 @@ public class Hot {
 
 @pytest.mark.parametrize("version", ["3.12", "3.13"])
 def test_map_of_cpython(version, tmp_path):
-    run = subprocess.Popen([python(version), "-X", "perf", "-c", "def foo(): pass\nfoo()"],
-                           env=environment(tmp_path))
+    run = start([python(version), "-X", "perf", "-c", "def foo(): pass\nfoo()"],
+                env=environment(tmp_path))
     assert run.wait() == 0
     path = "/tmp/perf-%d.map" % run.pid
     try:
@@ -150,8 +150,8 @@ def test_map_of_cpython(version, tmp_path):
 
 
 def test_jitdump_of_cpython(tmp_path):
-    run = subprocess.Popen([python("3.13"), "-X", "perf_jit", "-c", "def foo(): pass\nfoo()"],
-                           env=environment(tmp_path))
+    run = start([python("3.13"), "-X", "perf_jit", "-c", "def foo(): pass\nfoo()"],
+                env=environment(tmp_path))
     assert run.wait() == 0
     path = "/tmp/jit-%d.dump" % run.pid
     try:

@@ -1,4 +1,5 @@
 """Code that programs make while they run has the names that were valid when it ran."""
+import json
 import os
 import re
 import shutil
@@ -316,6 +317,15 @@ public class Hot {
 """
 
 
+def maps_left(flame):
+    """The processes of a recording whose perf maps are still there; removes them."""
+    pids = set(json.loads(support.run("info", "--json", flame).stdout)["pids"].split())
+    left = [pid for pid in pids if os.path.exists(f"/tmp/perf-{pid}.map")]
+    for pid in left:
+        trampoline_support.remove_map(int(pid))
+    return left
+
+
 @pytest.mark.skipif(not shutil.which("javac"), reason="there is no javac")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_hot_java_methods_show(engine, tmp_path):
@@ -326,6 +336,7 @@ def test_hot_java_methods_show(engine, tmp_path):
                        "-Xbatch", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit",
                        "-cp", tmp_path,
                        "Hot")
+    assert maps_left(flame), "what the program was told to write by others stays"
     assert "Interpreter" in done.stderr and done.stderr.count("Java:") == 1
     rows = {}
     for line in support.run("report", flame, "--limit=100000").stdout.splitlines():
@@ -358,6 +369,7 @@ def test_trampolines_are_python_frames(options, tmp_path):
     flame = tmp_path / "app.flame"
     support.run("record", "--engine=native", "--detail=function", "-o", flame, options[0], python,
                 *options[1:], tmp_path / "app.py")
+    assert bool(maps_left(flame)) == (options[-1] == "perf")
     only = support.folded(flame, "--python=only")
     file = tmp_path / "app.py"
     path = ";".join(f"py::{name}:{file}" for name in
@@ -378,6 +390,7 @@ def test_php_functions(tmp_path):
     support.run("record", "--detail=function", "-o", flame, "php", "-d", "opcache.enable_cli=1",
                 "-d", "opcache.jit_buffer_size=32M", "-d", "opcache.jit=1205",
                 "-d", "opcache.jit_debug=16", tmp_path / "app.php")
+    maps_left(flame)
     counts = calls(flame)
     if not counts:
         pytest.skip("this php has no opcache with a compiler")

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from trampoline_support import (INTERPRETERS, PACKAGE_DIRECTORY, TRUEFLAME, VERSIONS, Run,
-                                environment, python, run_in_process, run_under_trampoline)
+                                environment, python, remove_map, run_in_process,
+                                run_under_trampoline)
 
 every_version = pytest.mark.parametrize("version", VERSIONS)
 newest = pytest.mark.parametrize("version", [max(INTERPRETERS, key=lambda v: int(v[2:]))])
@@ -229,6 +230,8 @@ if __name__ == "__main__":
     assert "in_worker" in run.map_names(forked) and "in_worker" in run.map_names(spawned)
     dumps = [name for name in os.listdir(tmp_path) if name.startswith("jit-")]
     assert {"jit-%d.dump" % pid for pid in (run.pid, child, forked, spawned)} <= set(dumps)
+    for dump in dumps:  # multiprocessing has helpers of its own
+        remove_map(int(dump[4:-5]))
 
 
 @every_version

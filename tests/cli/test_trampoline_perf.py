@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from trampoline_support import (PACKAGE_DIRECTORY, TRUEFLAME, VERSIONS, environment,
-                                find_interpreters, python, read_jitdump)
+                                find_interpreters, python, read_jitdump, remove_map)
 
 every_version = pytest.mark.parametrize("version", VERSIONS)
 
@@ -82,6 +82,8 @@ def record_script(directory, command, graph="dwarf,16384", inject=True, frequenc
     for name in os.listdir(str(directory)):
         if name.startswith(("perf.", "jitted-")):
             os.unlink(os.path.join(str(directory), name))
+    for pid in set(re.findall(r"^\S+\s+(\d+)", script, re.M)):
+        remove_map(int(pid))
     return run.stdout, script
 
 

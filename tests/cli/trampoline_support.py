@@ -56,13 +56,23 @@ def remove_map(pid):
         pass
 
 
+def start(command, **options):
+    """A process with no map in its way. Numbers of processes come round again, and with them the
+    maps of programs that are long gone, of any user."""
+    while True:
+        try:
+            return subprocess.Popen(command, preexec_fn=lambda: remove_map(os.getpid()), **options)
+        except subprocess.SubprocessError:
+            continue  # one that may not be removed: the next process has another number
+
+
 class Run:
     """One finished program. A map that the test does not read is removed in the end."""
 
     def __init__(self, command, directory, **options):
         env = environment(directory, **options.pop("env", {}))
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, env=env, cwd=str(directory), **options)
+        process = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+                        cwd=str(directory), **options)
         self.stdout, self.stderr = process.communicate(timeout=300)
         self.status, self.pid = process.returncode, process.pid
         self.directory = directory

@@ -1,0 +1,43 @@
+/*
+ * record_tidy.c: removes what programs left behind only because `record` had asked them for names.
+ *
+ * Node (--node) and our own trampolines (--python=trampoline) write a perf map for each process; V8
+ * begins a log in the current folder besides. Their names are in the profile by now. What a program
+ * writes of its own accord stays.
+ */
+#include "cli/record.h"
+#include "common/memory.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void remove_matching(const char *pattern)
+{
+    glob_t found;
+
+    if (!glob(pattern, GLOB_NOSORT, NULL, &found))
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
+void record_tidy(const struct record_options *options, const char *pids)
+{
+    char *copy = memory_duplicate_string(pids), *rest = copy;
+
+    for (char *pid; (pid = strsep(&rest, " "));) {
+        if (!*pid)
+            continue;
+        char *map = memory_format("/tmp/perf-%s.map", pid);
+        char *log = memory_format("isolate-0x*-%s-v8.log", pid);
+        if (options->node || options->python == WATCH_TRAMPOLINE)
+            unlink(map);
+        if (options->node)
+            remove_matching(log);
+        free(map);
+        free(log);
+    }
+    free(copy);
+}
