@@ -121,8 +121,9 @@ public class Hot {
 }
 """)
     subprocess.run(["javac", "Hot.java"], cwd=str(tmp_path), check=True)
-    process = start(["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "Hot"],
-                    cwd=str(tmp_path), stdout=subprocess.PIPE)
+    # -Xbatch: what is to be compiled is compiled before the program goes on, however busy the machine
+    process = start(["java", "-Xbatch", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit",
+                     "Hot"], cwd=str(tmp_path), stdout=subprocess.PIPE)
     process.communicate(timeout=300)
     path = "/tmp/perf-%d.map" % process.pid
     if not os.path.exists(path):
