@@ -4,67 +4,12 @@ The programs of tests/native/programs are hard on an engine; real programs are w
 oracle single-steps (tests/oracle).
 """
 
-import json
-import os
 import pathlib
 import shutil
-import subprocess
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-BUILD = pathlib.Path(os.environ.get("TRUEFLAME_BUILD", ROOT / "build"))
-TRUEFLAME = BUILD / "trueflame"
-# glibc registers rseq where there is one, and under this engine there is none.
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
-               "PERL_HASH_SEED": "0", "PYTHONHASHSEED": "0"}
-
-
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("native")
-
-
-@pytest.fixture(scope="session")
-def oracle(folder):
-    program = folder / "step"
-    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program,
-                    *sorted((HERE.parent / "oracle").glob("*.c")), "-ldw", "-lelf"], check=True)
-    return program
-
-
-@pytest.fixture(scope="session")
-def compiled(folder):
-    def compile_program(name, *flags):
-        program = folder / f"{name}{'-'.join(flags)}"
-        if not program.exists():
-            subprocess.run(["gcc", "-O1", "-std=gnu11", "-w", "-pthread", *flags, "-o", program,
-                            HERE / "programs" / f"{name}.c"], check=True)
-        return program
-    return compile_program
-
-
-def run(command, **more):
-    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          capture_output=True, env=ENVIRONMENT, timeout=120, **more)
-
-
-def record(folder, command, *options):
-    profile = folder / "profile.flame"
-    done = run([TRUEFLAME, "record", "--quiet", "--engine=native", "-o", profile, *options, "--",
-                *command], cwd=folder)
-    info = run([TRUEFLAME, "info", "--json", profile])
-    return done, json.loads(info.stdout) if info.returncode == 0 else None
-
-
-def same_as_alone(folder, command, *options):
-    alone = run(command, cwd=folder)
-    done, info = record(folder, command, *options)
-    status = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
-    assert (done.stdout, done.returncode) == (alone.stdout, status), done.stderr.decode()
-    assert info["engine"] == "native"
-    return info
+from support import BUILD, record, run, same_as_alone
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
@@ -72,28 +17,6 @@ def same_as_alone(folder, command, *options):
                                   "own_view", "nested"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
-    assert info["repairs"]["unmatched-return"] == 0
-
-
-TORTURE = [("storm", 1), ("storm", 2), ("storm", 3), ("faults", 3000), ("threads", 500), ("forks", 12),
-           ("spawns", 3), ("masks", 1), ("unwinds", 1), ("unwinds", 2)]
-TORTURE_SLOW = [("faults", 1000000), ("threads", 10000), ("forks", 200), ("spawns", 50),
-                *((kind, seed) for kind in ("storm", "masks", "unwinds") for seed in range(3, 336))]
-
-
-def torture_cases():
-    """Known to be wrong: at line detail programs under storms of signals do not get on. Those are
-    run, and fail, in make test-all."""
-    for detail in ("function", "line"):
-        for kind, number in (*TORTURE, *TORTURE_SLOW):
-            signals = kind in ("storm", "masks", "unwinds")
-            slow = (kind, number) not in TORTURE or (signals and detail == "line")
-            yield pytest.param(kind, number, detail, marks=[pytest.mark.slow] if slow else [])
-
-
-@pytest.mark.parametrize("kind,number,detail", torture_cases())
-def test_torture(kind, number, detail, compiled, folder):
-    info = same_as_alone(folder, [compiled("torture"), kind, number], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0
 
 

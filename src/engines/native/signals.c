@@ -299,6 +299,7 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
     if (!(action.flags & SA_NODEFER))
         mask |= BIT(number);
     core_signal_in(&core, thread->thread, number, interrupted, switches);
+    thread->delivered = number;
     uint64_t *r = thread->registers;
     r[REGISTER_RAX] = 0;
     r[REGISTER_RDI] = number;
@@ -338,6 +339,27 @@ static bool is_fault(unsigned number, const siginfo_t *info)
     return (BIT(number) & faults) && info->si_code > 0;
 }
 
+/* Of a timer that will send another. */
+static bool is_tick(unsigned number, const siginfo_t *info)
+{
+    int64_t timer[4] = {0}; /* the interval first, then what is left of it */
+    if (info->si_code == SI_TIMER)
+        sys(timer_gettime, info->si_tid, timer);
+    else if (info->si_code == SI_KERNEL && number == SIGALRM)
+        sys(getitimer, 0 /* ITIMER_REAL */, timer);
+    return timer[0] || timer[1];
+}
+
+/* A timer whose handler takes longer here than its period has sent the next signal before the
+ * thread runs an instruction after the handler: it would never get on. That tick is left out, as the
+ * kernel leaves out those that come while one is pending. */
+static bool starves(const struct native_thread *thread, unsigned number, const siginfo_t *info,
+                    uint64_t cache_pc)
+{
+    return cache_pc == thread->cache_entry && !thread->pending && thread->delivered == number &&
+           is_tick(number, info);
+}
+
 static void handle_in_cache(struct native_thread *thread, unsigned number, siginfo_t *info,
                             struct ucontext *kernel)
 {
@@ -345,6 +367,8 @@ static void handle_in_cache(struct native_thread *thread, unsigned number, sigin
     bool stepped = thread->pending && number == SIGTRAP && info->si_code == 2 /* TRAP_TRACE */;
     uint64_t cache_pc = context->rip, mask;
     memcpy(&mask, &kernel->uc_sigmask, 8);
+    if (starves(thread, number, info, cache_pc))
+        return;
     lock_take(&cache.lock);
     fast_finish_entry(thread, context);
     if (!take_program_state(thread, context)) {

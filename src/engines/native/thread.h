@@ -86,6 +86,7 @@ struct native_thread {
     uint64_t signal_stack;  /* the engine's own */
     uint64_t held_mask;     /* the program's mask while a signal is held */
     uint64_t held_info[16]; /* siginfo_t */
+    unsigned delivered;     /* the last signal whose handler was entered */
     struct {
         uint64_t start, size; /* size 0: none */
         uint32_t flags;       /* SS_AUTODISARM */

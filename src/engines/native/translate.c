@@ -398,6 +398,8 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     t->folded = folds ? t->uncounted : 0;
     for (unsigned i = first; i < end; i++) {
         if (adds && i == place) {
+            if (lines || i == 0) /* a signal had better not step through it */
+                add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
             give_vectors(t, false);
             add_mark(t, MARK_ENGINE, 0, 0, 0);
             if (lines) {

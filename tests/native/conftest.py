@@ -1,0 +1,29 @@
+import subprocess
+
+import pytest
+
+from support import HERE
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("native")
+
+
+@pytest.fixture(scope="session")
+def oracle(folder):
+    program = folder / "step"
+    subprocess.run(["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", program,
+                    *sorted((HERE.parent / "oracle").glob("*.c")), "-ldw", "-lelf"], check=True)
+    return program
+
+
+@pytest.fixture(scope="session")
+def compiled(folder):
+    def compile_program(name, *flags):
+        program = folder / f"{name}{'-'.join(flags)}"
+        if not program.exists():
+            subprocess.run(["gcc", "-O1", "-std=gnu11", "-w", "-pthread", *flags, "-o", program,
+                            HERE / "programs" / f"{name}.c"], check=True)
+        return program
+    return compile_program
