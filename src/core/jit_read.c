@@ -332,8 +332,8 @@ static void read_records(struct jit *jit, struct jit_dump *dump)
     skip_monster(jit, dump);
 }
 
-static const char *complaint_about(const struct jit_dump *dump, enum platform_look look,
-                                   const struct platform_file *found, uint32_t user)
+static const char *complaint_about(enum platform_look look, const struct platform_file *found,
+                                   uint32_t user)
 {
     if (look == PLATFORM_LINK)
         return "is a symbolic link; its names are not used";
@@ -341,7 +341,6 @@ static const char *complaint_about(const struct jit_dump *dump, enum platform_lo
         return "is not a file; its names are not used";
     if (look == PLATFORM_REFUSED)
         return "cannot be read; its names are not used";
-    (void)dump;
     return found->owner != user && found->owner ? "belongs to another user; its names are not used"
                                                 : NULL;
 }
@@ -384,7 +383,7 @@ static void look_at_dump(struct jit *jit, struct jit_dump *dump)
                                                    dump->bytes + dump->length, &length, &found);
         if (look == PLATFORM_ABSENT)
             return;
-        const char *complaint = complaint_about(dump, look, &found, platform_user());
+        const char *complaint = complaint_about(look, &found, platform_user());
         if (complaint) {
             jit_note(jit, dump->path, complaint);
             return;
