@@ -19,9 +19,9 @@
  * where a call has come back; an engine may as well look at each block. Until the word's place is
  * known, while python_word_is_known() says no, it is found through the thread state.
  *
- * Lines, at line detail, for engines that set core_options.python_lines: each line of a Python function that runs is a context of its own below
- * the function's, with a function of the flag CODE_FUNCTION_LINE, and what runs for the line is
- * counted there and below, blocks as ever. Which line it is, is what the interpreter itself
+ * Lines, at line detail (core_options.python_lines): each line of a Python function that runs is a
+ * context of its own below the function's, with a function of the flag CODE_FUNCTION_LINE,
+ * and what runs for the line is counted there and below, blocks as ever. Which line it is, is what the interpreter itself
  * publishes (and would say in a traceback): the instruction pointer that it keeps in the frame, a
  * word or (layout.ip_bytes) half a word at hot.python_ip, seen through the code's line table. An
  * engine looks at it after each store to an offset of layout.frame_ip in the evaluator and calls

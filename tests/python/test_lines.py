@@ -62,16 +62,25 @@ RAN = {1, 3, 4, 5, 6, 7, 8, 10, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24, 25, 27, 
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
-def lines(request, tmp_path_factory):
-    """(version, recording, path of the program)"""
+def recordings(request, tmp_path_factory):
+    """(version, recording by engine, path of the program)"""
     version, path = request.param
     if not path:
         pytest.skip(f"Python {version} is not installed")
     folder = tmp_path_factory.mktemp(version)
     program = folder / "program.py"
     program.write_text(PROGRAM)
-    support.record(path, folder / "lines.flame", "-S", program, options=["--detail=line"])
-    return version, folder / "lines.flame", str(program)
+    flames = {engine: folder / f"{engine}.flame" for engine in support.ENGINES}
+    for engine, flame in flames.items():
+        support.record(path, flame, "-S", program, options=["--detail=line"], engine=engine)
+    return version, flames, str(program)
+
+
+@pytest.fixture(scope="module", params=support.ENGINES)
+def lines(request, recordings):
+    """(version, recording, path of the program)"""
+    version, flames, program = recordings
+    return version, flames[request.param], program
 
 
 def report(flame, *options):
@@ -88,6 +97,12 @@ def by_line(flame, file, *options):
 def self_of(flame, file, mode):
     return {row["name"]: row["self"] for row in report(flame, f"--python={mode}")["functions"]
             if row["name"].endswith(":" + file)}
+
+
+def test_engines_agree(recordings):
+    _, flames, program = recordings
+    valgrind, native = (by_line(flames[engine], program) for engine in ("valgrind", "native"))
+    assert valgrind == native
 
 
 @pytest.mark.parametrize("mode", ["mixed", "only"])

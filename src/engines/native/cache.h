@@ -74,9 +74,10 @@ enum exit_kind {
     EXIT_ENTERED,       /* to thread.target: a call was made, the context is right */
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
-    EXIT_PYTHON_ENTER,  /* python_watch.c; these three go on at `landing` */
+    EXIT_PYTHON_ENTER,  /* python_watch.c; these four go on at `landing` */
     EXIT_PYTHON_FRAME,
     EXIT_PYTHON_LEAVE,
+    EXIT_PYTHON_LINE,
     EXIT_REQUEST, /* requests.c; on to `target` */
     EXIT_CHANGED, /* the source at `target` is not what was translated */
     EXIT_SYSCALL,

@@ -166,7 +166,9 @@ static struct block *take_return(struct native_thread *thread, uint16_t pops)
     if (!core_return_fast(thread->thread, target, sp - pops) &&
         !core_return_fast(thread->thread, target, sp))
         core_return(&core, thread->thread, target, sp);
-    return enter_block(thread);
+    struct block *to = enter_block(thread);
+    python_returned(thread, to);
+    return to;
 }
 
 _Noreturn static void stop_refused(const struct exit *exit)
@@ -261,6 +263,7 @@ static bool take_inner_exit(struct native_thread *thread, const struct exit *exi
     case EXIT_PYTHON_ENTER:
     case EXIT_PYTHON_FRAME:
     case EXIT_PYTHON_LEAVE:
+    case EXIT_PYTHON_LINE:
         python_take_exit(thread, exit);
         return true;
     default:

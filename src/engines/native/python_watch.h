@@ -1,12 +1,22 @@
 /*
- * python_watch.h: tells the core which Python frame CPython's evaluator executes; see core/python.h.
+ * python_watch.h: tells the core which Python frame CPython's evaluator executes, and at line detail
+ * which line; see core/python.h.
  *
- * Blocks of the evaluator look at the frame at the beginning of each segment, before it is counted:
+ * The evaluator's first block and its returns leave the cache to say so. Its blocks look at the
+ * current frame where a call has come back and where a store may have changed it (python_stores.h):
+ * not at once, as the new frame is not complete then, but before the branch that follows.
  *
- *     rax = python_state->frame;  compare with hot.python_frame;  another: EXIT_PYTHON_FRAME
+ *     rax = *hot.python_word;  compare with hot.python_frame;  another: EXIT_PYTHON_FRAME
  *
- * Its first block and its returns leave the cache to say so. All three are in the middle of engine
- * code: the thread goes on at the exit's `landing`.
+ * The branch still counts for the frame that was. Until the word's place is known, each segment
+ * begins with a look, by way of the thread state.
+ *
+ * An instruction that may store the frame's instruction pointer ends its segment, at line detail,
+ * and is followed by a look at it:
+ *
+ *     rax = *hot.python_ip - hot.python_line;  not below hot.python_line_size: EXIT_PYTHON_LINE
+ *
+ * All these exits are in the middle of engine code: the thread goes on at the exit's `landing`.
  */
 #ifndef TRUEFLAME_NATIVE_PYTHON_WATCH_H
 #define TRUEFLAME_NATIVE_PYTHON_WATCH_H
@@ -16,13 +26,23 @@
 /* NULL unless the place is in the evaluator of a CPython whose frames are watched. */
 struct python_module *python_watched(const struct code_place *place);
 
-/* Before the segment that begins with instruction `first`. */
-void python_emit_look(struct translation *t, unsigned first);
+/* Instruction `index` was decoded: it may show where the evaluator has a part that no symbol says
+ * is its own. */
+void python_note_jump(const struct translation *t, unsigned index);
 
-/* Before the return that is instruction `index`. */
-void python_emit_leave(struct translation *t, unsigned index);
+/* Before the segment that begins with instruction `first`; before instruction `index`, its segment
+ * counted or not, into which a PLT stub of so many instructions may be folded; after the last one. */
+void python_emit_start(struct translation *t, unsigned first);
+void python_emit_before(struct translation *t, unsigned index, unsigned stub);
+void python_emit_end(struct translation *t);
 
-/* One of the three exits was taken. */
+/* After an instruction that may store the instruction pointer, before instruction `next`. */
+void python_emit_line_look(struct translation *t, unsigned next);
+
+/* One of the exits was taken. */
 void python_take_exit(struct native_thread *thread, const struct exit *exit);
+
+/* A call that the cache does not know of has come back to `block`. */
+void python_returned(struct native_thread *thread, const struct block *block);
 
 #endif

@@ -172,6 +172,7 @@ void record_init(char **command)
 {
     struct core_options core_options = {
         .line_detail = options.line_detail,
+        .python_lines = options.line_detail,
         .keep_tail_calls = options.keep_tail_calls,
         .start_off = options.start_off,
         .max_contexts = options.max_contexts,

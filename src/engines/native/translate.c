@@ -8,9 +8,11 @@
  * marks (cache.h) say at every instruction how far the count is ahead.
  */
 #include "engines/native/translate.h"
+#include "core/python.h"
 #include "engines/native/assemble.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
+#include "engines/native/python_stores.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
@@ -52,6 +54,12 @@ static bool ends_block(const struct translation *t, const struct instruction *in
 static bool is_branch(const struct instruction *instruction)
 {
     return instruction->class != CLASS_ORDINARY;
+}
+
+/* Does what follows count on its own? */
+static bool ends_segment(const struct translation *t, unsigned index)
+{
+    return is_branch(&t->instructions[index]) || python_may_set_line(t, index);
 }
 
 /* Where the function ends that the block is in: to run on into another one is a jump. */
@@ -98,8 +106,10 @@ static void decode_block(struct translation *t)
             break;
         t->offsets[t->count++] = at;
         at += instruction->length;
-        if (is_branch(instruction))
+        t->offsets[t->count] = at;
+        if (ends_segment(t, t->count - 1))
             branches++;
+        python_note_jump(t, t->count - 1);
         if (requests_end_at(t->source + at, at))
             t->end = END_REQUEST;
         if (ends_block(t, instruction, t->pc + at))
@@ -329,7 +339,7 @@ static void emit_instruction(struct translation *t, unsigned index)
 static unsigned segment_end(const struct translation *t, unsigned first)
 {
     for (unsigned i = first; i < t->count; i++)
-        if (is_branch(&t->instructions[i]))
+        if (ends_segment(t, i))
             return i + 1;
     return t->count;
 }
@@ -368,6 +378,16 @@ static unsigned count_place(const struct translation *t, unsigned first, unsigne
     return end - (pair ? 2 : 1);
 }
 
+/* What a PLT stub runs, `stub` instructions, is for the frame that is current by then. */
+static void emit_python_last(struct translation *t, unsigned last, unsigned stub)
+{
+    python_emit_before(t, last, options.line_detail ? 0 : stub);
+    if (!options.line_detail || !stub)
+        return;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_line_count(t, last, lines_stub(t, last));
+}
+
 /*
  * How a segment is counted, with what segments before it have left uncounted:
  *   - by the sequence of its last instruction;
@@ -391,7 +411,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     if (t->python || whole)
         add_mark(t, MARK_PROGRAM, t->offsets[first], 0, t->ahead);
     if (t->python)
-        python_emit_look(t, first);
+        python_emit_start(t, first);
     if (turns_are_on() && counted)
         turns_emit(t, first, counted);
     t->uncounted += counted;
@@ -404,7 +424,8 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             add_mark(t, MARK_ENGINE, 0, 0, 0);
             if (lines) {
                 emit_line_count(t, i, t->segments[t->segment_count - 1]);
-                emit_line_count(t, i, lines_stub(t, end - 1));
+                if (!t->python)
+                    emit_line_count(t, i, lines_stub(t, end - 1));
             } else {
                 vectors_emit_count(&t->code, t->uncounted);
             }
@@ -415,11 +436,17 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
         bool touched = vectors_touched(&t->instructions[i], t->source + t->offsets[i]);
         if (touched || t->instructions[i].class != CLASS_ORDINARY)
             give_vectors(t, touched);
-        if (t->python && t->instructions[i].class == CLASS_RETURN)
-            python_emit_leave(t, i);
+        if (t->python && i == end - 1)
+            emit_python_last(t, i, counted > end - first ? counted - (end - first) : 0);
         add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
         emit_instruction(t, i);
         t->ahead--;
+        t->frame_stored |= python_may_set_frame(t, i);
+        if (python_may_set_line(t, i)) {
+            give_vectors(t, false);
+            add_mark(t, MARK_PROGRAM, t->offsets[i + 1], 0, t->ahead);
+            python_emit_line_look(t, i + 1);
+        }
     }
     if (folds)
         t->uncounted = 0;
@@ -476,6 +503,8 @@ static void emit_block(struct translation *t)
     uint64_t next = t->pc + t->source_size;
     give_vectors(t, false);
     add_mark(t, MARK_PROGRAM, t->source_size, 0, 0);
+    if (t->python)
+        python_emit_end(t);
     if (t->end == END_CUT)
         emit_jump_exit(t, t->count, next);
     else if (t->end == END_BUDGET)
@@ -502,6 +531,8 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->function = place.function;
     t->plt = place.plt;
     t->python = python_watched(&place);
+    t->evaluates = t->python && python_evaluates(t->python, t->function);
+    t->frame_stored = false;
     t->checked = maps_may_change(pc);
     decode_block(t);
     code_map_translated(&core.code, &place, pc, t->source, t->source_size);

@@ -32,6 +32,8 @@ struct translation {
     struct code_function *function;
     unsigned part; /* at most so many instructions and no branch, the last to run; 0: a block */
     struct python_module *python; /* watched; NULL: this is not its evaluator */
+    bool evaluates;               /* this is where its frames run */
+    bool frame_stored;            /* it may have another frame than when it was last looked at */
     bool plt;
     bool checked; /* the source may change: compared at every entry */
     bool given;   /* the vector registers are the program's here */

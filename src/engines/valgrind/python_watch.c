@@ -97,13 +97,16 @@ Bool python_may_set_line(const struct python_module *python, const IRSB *block,
 
 /* ---- inline code ---- */
 
-/* Is there anything but the current frame's in the word, which is known to be there? */
+/* Is there anything but the current frame's in the word? While the evaluator is being entered its C
+ * frame, with the word, is not made yet; but then it is not the thread state's either. */
 void python_emit_frame_check(struct translation *translation, const struct python_module *python)
 {
     const struct python_layout *layout = &python->layout;
     IRExpr *frame;
 
-    if (python_word_is_known(python)) {
+    Bool enters = translation->info->address == python->evaluator + python->module->bias;
+
+    if (python_word_is_known(python) && !(enters && layout->has_c_frame)) {
         frame = ir_load(ir_hot(HOT(python_word)), 0);
     } else {
         frame = ir_load(ir_hot(HOT(python_state)), layout->state_frame);

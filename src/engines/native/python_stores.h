@@ -1,0 +1,19 @@
+/*
+ * python_stores.h: which instructions of CPython's evaluator may change what is watched, see
+ * core/python.h: the word with the current frame, and the frame's instruction pointer.
+ *
+ * An instruction is known by the memory operand that it writes: how large, how far from its base,
+ * and from which base. One too many costs a look, one too few a frame.
+ */
+#ifndef TRUEFLAME_NATIVE_PYTHON_STORES_H
+#define TRUEFLAME_NATIVE_PYTHON_STORES_H
+
+#include "engines/native/translation.h"
+
+/* May instruction `index` of a block store the current frame? */
+bool python_may_set_frame(const struct translation *t, unsigned index);
+
+/* Where lines are asked for: may it store a frame's instruction pointer? */
+bool python_may_set_line(const struct translation *t, unsigned index);
+
+#endif
