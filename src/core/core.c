@@ -128,10 +128,19 @@ static bool same_lengths(const uint8_t *a, const uint8_t *b, uint32_t count)
     return text_equal_n((const char *)a, (const char *)b, count);
 }
 
+/* By its shape too: in memory that code is made in anew, many blocks begin at one address. */
+static uint32_t block_bucket(uint64_t address, uint32_t instructions, const uint8_t *lengths)
+{
+    uint64_t shape = address + instructions;
+    for (uint32_t i = 0; i < instructions; i++)
+        shape = (shape ^ lengths[i]) * TREE_MIX;
+    return (shape * TREE_MIX >> 40) % BLOCK_BUCKETS;
+}
+
 uint32_t core_block(struct core *core, uint64_t address, struct code_module *module,
                     uint32_t instructions, const uint8_t *lengths)
 {
-    uint32_t *bucket = &core->block_buckets[(address * TREE_MIX >> 40) % BLOCK_BUCKETS];
+    uint32_t *bucket = &core->block_buckets[block_bucket(address, instructions, lengths)];
     uint64_t since = module->kind == CODE_ANONYMOUS ? jit_block_since(&core->jit, address) : 0;
 
     for (uint32_t i = *bucket; i; i = core->blocks[i].next) {

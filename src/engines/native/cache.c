@@ -11,6 +11,7 @@
 
 #define FIRST_SLOTS 16384
 #define CODE_GRAIN  64
+#define PAGE_LISTS  16384
 #define ROOM        65536 /* more than the largest block and all that goes with it */
 
 struct cache cache;
@@ -26,6 +27,14 @@ static struct {
     struct row_range old_blocks, old_exits;
     uint32_t shared_exits; /* rows of the code that all blocks share */
 } regions = {.size = CACHE_SIZE};
+
+/* Blocks by the page that their source begins in: no block is longer than a page. */
+static uint32_t pages[PAGE_LISTS];
+
+static uint32_t *page_list(uint64_t page)
+{
+    return &pages[page % PAGE_LISTS];
+}
 
 static unsigned region(void)
 {
@@ -79,6 +88,7 @@ static void map_cache(void)
     sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
     sys(close, file);
     cache.generation = cache.shared_end = 0;
+    memset(pages, 0, sizeof pages);
     begin_region();
     cache.exit_count = cache.block_count = 1;
 }
@@ -123,10 +133,11 @@ struct block *cache_find(uint64_t pc)
     }
 }
 
+/* Takes the slot of a dead block too: code that is made anew in one place would fill them all. */
 static void insert(uint32_t number)
 {
     uint32_t at = hash(cache.blocks[number].pc) & cache.slot_mask;
-    while (cache.slots[at])
+    while (cache.slots[at] && !(cache.blocks[cache.slots[at]].flags & BLOCK_DEAD))
         at = (at + 1) & cache.slot_mask;
     cache.slots[at] = number;
 }
@@ -191,6 +202,9 @@ void cache_publish(struct block *block)
     if (!cache.by_code[last])
         cache.by_code[last] = number;
     insert(number);
+    uint32_t *list = page_list(block->pc >> 12);
+    block->next_in_page = *list;
+    *list = number;
     if (cache.block_count * 2 > cache.slot_mask)
         grow_slots();
 }
@@ -320,6 +334,7 @@ void cache_next_generation(void)
     for (uint32_t number = 1; number < cache.block_count; number++)
         cache.blocks[number].flags |= BLOCK_DEAD;
     memset(cache.slots, 0, ((size_t)cache.slot_mask + 1) * sizeof *cache.slots);
+    memset(pages, 0, sizeof pages);
     cache.generation++;
     regions.old_blocks = rows_to_use(regions.blocks, 1, cache.block_count);
     regions.old_exits = rows_to_use(regions.exits, regions.shared_exits, cache.exit_count);
@@ -329,17 +344,37 @@ void cache_next_generation(void)
     returns_forget_code(CACHE_START + region_start(region()), CACHE_START + region_end(region()));
 }
 
-void cache_invalidate(uint64_t start, uint64_t end)
+/* True: there were some. */
+static bool invalidate_in_list(uint32_t *list, uint64_t start, uint64_t end)
 {
     bool any = false;
-    for (uint32_t number = 1; number < cache.block_count; number++) {
-        struct block *block = &cache.blocks[number];
-        bool overlaps = block->pc < end && block->pc + block->source_size > start;
-        if (!overlaps || (block->flags & BLOCK_DEAD))
-            continue;
-        unlink_block(block);
-        any = true;
+    while (*list) {
+        struct block *block = &cache.blocks[*list];
+        if (block->pc < end && block->pc + block->source_size > start) {
+            *list = block->next_in_page;
+            unlink_block(block);
+            any = true;
+        } else {
+            list = &block->next_in_page;
+        }
     }
+    return any;
+}
+
+void cache_invalidate(uint64_t start, uint64_t end)
+{
+    _Static_assert(INSTRUCTIONS_MAX * INSTRUCTION_LENGTH_MAX < 4096, "a block is within two pages");
+    uint64_t first = start >> 12, last = (end - 1) >> 12;
+    bool any = false;
+    if (start >= end)
+        return;
+    first -= first > 0;
+    if (last - first >= PAGE_LISTS) {
+        first = 0;
+        last = PAGE_LISTS - 1;
+    }
+    for (uint64_t page = first; page <= last; page++)
+        any |= invalidate_in_list(page_list(page), start, end);
     if (any)
         returns_forget(start, end);
 }

@@ -53,6 +53,7 @@ struct block {
     uint32_t *segments; /* the core's numbers of its segments; line detail only */
     uint16_t segment_count;
     uint32_t incoming;              /* first exit that is linked to this block, 0: none */
+    uint32_t next_in_page;          /* number of another block that begins in the same page */
     struct code_function *function; /* NULL: a PLT or anonymous code */
     uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
 };
