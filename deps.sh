@@ -18,6 +18,7 @@ if [ "$1" = test ]; then
     packages="$packages python3-pytest python3-pytest-xdist clang libclang-rt-14-dev"
     # programs to profile, and readers of what we export
     packages="$packages bzip2 sqlite3 perl dwz llvm golang-go linux-perf time"
+    packages="$packages python3-greenlet python3-gevent"
     # guests
     packages="$packages gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user"
     packages="$packages gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"

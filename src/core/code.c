@@ -3,6 +3,7 @@
 #include "core/jit.h"
 #include "core/platform.h"
 #include "core/python.h"
+#include "core/stack.h"
 #include "core/text.h"
 
 void code_map_init(struct code_map *map)
@@ -82,6 +83,7 @@ struct code_module *code_map_add_image(struct code_map *map, const char *path, c
     };
     elf_read_functions(module, image, size_bytes);
     module->python = python_recognise(module, image, size_bytes);
+    module->swapper = elf_find_code(image, size_bytes, stack_find_swapper);
     if (map->jit && !map->jit->hotspot)
         map->jit->hotspot = hotspot_recognise(image, size_bytes, bias);
     struct code_module *earlier = find_earlier(map, path, start, bias, module->build_id);

@@ -68,6 +68,7 @@ struct code_module {
     uint8_t kind;                 /* enum code_module_kind */
     bool live;                    /* mapped now */
     struct python_module *python; /* NULL unless it is CPython */
+    uint64_t swapper;             /* address in the module; 0: no function swaps stacks */
     bool has_lines;               /* has debug information, or its debug file may have */
     uint32_t raw_id;
     uint64_t start, end;       /* where it is, or was, mapped: absolute */
@@ -133,6 +134,14 @@ void code_map_translated(struct code_map *map, const struct code_place *place, u
 
 /* Functions of anonymous code in [start, end) are gone: what is called there is another. */
 void code_map_forget_called(struct code_map *map, uint64_t start, uint64_t end);
+
+/* Does the function put another stack in the place of the one it is called on? Engines tell when
+ * it begins: core_swap. */
+static inline bool code_function_swaps(const struct code_function *function)
+{
+    return function && function->module->swapper && function->start <= function->module->swapper &&
+           function->module->swapper < function->end;
+}
 
 /* Is `address` the first instruction of a function that is known? */
 bool code_map_is_entry(struct code_map *map, uint64_t address);

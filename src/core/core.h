@@ -9,6 +9,7 @@
  *   return   top entry has this target and sp: pop                    else core_return
  *   jump     indirect, and the frame may have been left               core_jump
  *   block    current->code is not the block's function                core_mismatch
+ *   start    of a function that moves stacks about                    core_swap
  *   Python   see core/python.h
  *
  * Words: a *plane* is a tree of its own that counts go to. Plane 0 takes what runs while recording
@@ -41,6 +42,8 @@ struct stack_entry {
 #define STACK_BOTTOM_MARK 1u
 /* For an interruption by a signal; hot.pending_site of that moment is in the other bits. */
 #define STACK_SIGNAL_MARK ((uint64_t)1 << 63)
+/* With its return address, for a call of a function that may return on another stack: core_swap. */
+#define STACK_SWAP_MARK ((uint64_t)1 << 62)
 
 /* What inline code touches; an engine has one for the running thread, or one per thread. */
 struct hot {
@@ -79,7 +82,8 @@ struct stack {
     struct stack_entry
         *parked;               /* while suspended: the newest entry before a scheduler's, or NULL */
     struct stack *next_parked; /* in its hash bucket */
-    struct python_frames python; /* the Python frames on it */
+    struct python_frames python;    /* the Python frames on it */
+    struct swapped_stacks *swapped; /* stacks that take turns with it, NULL for none */
 };
 
 struct thread {
@@ -208,6 +212,10 @@ static inline void core_keep_room(struct core *core, struct thread *thread);
  * another function: core_mismatch at its first block sees to that. */
 void core_return(struct core *core, struct thread *thread, uint64_t target, uint64_t sp);
 void core_jump(struct core *core, struct thread *thread, uint64_t target, uint64_t sp);
+
+/* A function begins of which code_function_swaps() is true: it may copy another stack to where this
+ * one is, and return there (greenlets). What was called is the newest entry. See stack_swapped.c. */
+void core_swap(struct core *core, struct thread *thread);
 
 /* A block begins at `address` whose function is not current->code: a tail call, a fall-through,
  * the first block of a thread or handler, the callee behind a PLT. */

@@ -127,6 +127,25 @@ bool elf_find_segment(const uint8_t *bytes, size_t size_bytes, uint64_t file_off
     return false;
 }
 
+uint64_t elf_find_code(const uint8_t *bytes, size_t size_bytes,
+                       uint64_t (*find)(const uint8_t *code, size_t size_bytes))
+{
+    struct image image;
+
+    if (!image_open(&image, bytes, size_bytes))
+        return 0;
+    for (size_t i = 0; i < image.segment_count; i++) {
+        const Elf64_Phdr *segment = &image.segments[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+            segment->p_offset > size_bytes || segment->p_filesz > size_bytes - segment->p_offset)
+            continue;
+        uint64_t offset = find(bytes + segment->p_offset, segment->p_filesz);
+        if (offset != UINT64_MAX)
+            return segment->p_vaddr + offset;
+    }
+    return 0;
+}
+
 static void read_build_id(struct code_module *module, const struct image *image)
 {
     static const char hex[] = "0123456789abcdef";

@@ -23,6 +23,11 @@ bool elf_find_symbol(const uint8_t *image, size_t size_bytes, const char *name, 
 size_t elf_find_prefixed(const uint8_t *image, size_t size_bytes, const char *prefix,
                          uint64_t *starts, size_t most);
 
+/* Asks `find` of the code of each executable segment for an offset, UINT64_MAX for none: the address
+ * in the module of the first it finds, 0 for none. */
+uint64_t elf_find_code(const uint8_t *image, size_t size_bytes,
+                       uint64_t (*find)(const uint8_t *code, size_t size_bytes));
+
 /* The stretches of memory, as addresses in the module, that the file's data takes: those that are
  * loaded and not executable, the first `most` of them. Returns how many. */
 struct elf_stretch {

@@ -12,8 +12,8 @@
  *      |----------------| <- sp of {return into f}
  *      |  g's frame     | <- sp now
  *
- * Order of explanation, first that fits (a return to where the newest entry stack_entry_says, a
- * little below its sp, is one before all others):
+ * Order of explanation, first that fits (a return from a function that swaps stacks, and one to where
+ * the newest entry says, a little below its sp, come before all others):
  *   1. an entry that was left has this target and this sp: a return, over one or many frames
  *   2. a suspended stack's newest entry has: the program came back to that stack; its newest but
  *      for calls that were made on a scheduler's stack (stack_switch_point); such a part of the
@@ -152,7 +152,7 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
         stack_owner_of(core, thread, thread->stack->base->stack_pointer - 8) == thread->stack &&
         sp >= thread->stack->base->stack_pointer) {
         uint64_t start, end;
-        if (platform_find_mapping(sp, &start, &end) && end == thread->stack->mapping_end)
+        if (platform_find_mapping(sp, &start, &end) && stack_is_in(thread->stack, start, end))
             other = thread->stack;
     }
     if (!other || (other != thread->stack && code_map_is_entry(&core->code, target)) ||
@@ -190,6 +190,8 @@ static bool returns_elsewhere(const struct thread *thread, uint64_t target, uint
 
 void core_return(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
+    if (stack_return_from_swapper(core, thread, target, sp))
+        return;
     if (returns_elsewhere(thread, target, sp)) {
         pop_to(core, thread, thread->hot->top - 1);
         return;

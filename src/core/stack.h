@@ -1,6 +1,6 @@
 /*
- * stack.h: what the files of the shadow stacks share: stacks.c, which has them, stack_moved.c, and
- * stack.c, which explains events with them. Engines use core.h.
+ * stack.h: what the files of the shadow stacks share: stacks.c, which has them, stack_moved.c and
+ * stack_swapped.c, and stack.c, which explains events with them. Engines use core.h.
  */
 #ifndef TRUEFLAME_CORE_STACK_H
 #define TRUEFLAME_CORE_STACK_H
@@ -16,6 +16,8 @@ void stack_release(struct core *core, struct stack *stack);
 void stack_reserve(struct stack *stack, size_t count);
 /* Finds the memory that the stack lies in. */
 void stack_note_mapping(struct stack *stack, uint64_t sp);
+/* Is that memory the mapping that the stack lies in? */
+bool stack_is_in(const struct stack *stack, uint64_t start, uint64_t end);
 
 /* The running thread leaves its stack, goes on on one, or both. */
 void stack_save(struct core *core, struct thread *thread);
@@ -51,5 +53,20 @@ struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread,
  * none. */
 struct stack *stack_take_over(struct core *core, const struct thread *thread, uint64_t target,
                               uint64_t sp, bool moved);
+
+/* ---- stack_swapped.c ---- */
+
+/* The return from a function that core_swap() was told of. False if it was none, or if nothing that
+ * was saved explains it. */
+bool stack_return_from_swapper(struct core *core, struct thread *thread, uint64_t target,
+                               uint64_t sp);
+
+/* Where in the code the function is that swaps stacks: an offset, UINT64_MAX for none. */
+uint64_t stack_find_swapper(const uint8_t *code, size_t size_bytes);
+
+/* Of a stack whose memory has a new life. */
+void stack_forget_swapped(struct stack *stack);
+/* In the child of a fork. */
+void stack_inherit_swapped(struct stack *stack);
 
 #endif

@@ -98,6 +98,14 @@ void stack_note_mapping(struct stack *stack, uint64_t sp)
         stack->mapping_end = 0;
 }
 
+/* Mappings grow together with their neighbours and are cut in two; a stack stays where it is. */
+bool stack_is_in(const struct stack *stack, uint64_t start, uint64_t end)
+{
+    uint64_t bottom = stack->base->stack_pointer - 8;
+
+    return stack->mapping_end == end || (bottom >= start && bottom < end);
+}
+
 /* An empty stack whose bottom hangs at `context`. The object of a stack that began at the same
  * place is used again: its memory has a new life. */
 struct stack *stack_new(struct core *core, struct context *context, uint64_t sp)
@@ -124,6 +132,7 @@ struct stack *stack_new(struct core *core, struct context *context, uint64_t sp)
     stack->saved = (struct hot){.current = context, .top = stack->base + 1};
     stack->start_unknown = !sp;
     stack->python.count = 0;
+    stack_forget_swapped(stack);
     if (sp)
         stack_note_mapping(stack, sp - 8);
     return stack;
@@ -136,6 +145,7 @@ void stack_release(struct core *core, struct stack *stack)
     while (*at != stack)
         at = &(*at)->next;
     *at = stack->next;
+    stack_forget_swapped(stack);
     platform_release(stack->base, (stack->limit - stack->base) * sizeof *stack->base);
     platform_release(stack->python.items, stack->python.capacity * sizeof *stack->python.items);
     platform_release(stack, sizeof *stack);
@@ -318,7 +328,7 @@ struct stack *stack_owner_of(struct core *core, const struct thread *thread, uin
     if (!platform_find_mapping(sp, &start, &end))
         return NULL;
     for (struct stack *stack = core->stacks; stack; stack = stack->next)
-        if (stack->mapping_end == end && !stack->start_unknown &&
+        if (stack_is_in(stack, start, end) && !stack->start_unknown &&
             stack->base->stack_pointer >= sp &&
             (!owner || stack->base->stack_pointer < owner->base->stack_pointer))
             owner = stack;
@@ -369,8 +379,10 @@ void core_forked(struct core *core, struct thread *thread)
         core->parts[i].dropped = true;
     for (uint32_t i = 0; i < core->root_count; i++)
         core->roots[i].plane = PLANE_INHERITED;
-    for (struct stack *stack = core->stacks; stack; stack = stack->next)
+    for (struct stack *stack = core->stacks; stack; stack = stack->next) {
         stack->plane = PLANE_INHERITED;
+        stack_inherit_swapped(stack);
+    }
     for (unsigned i = 0; i < REPAIR_KINDS; i++)
         core->repairs[i] = 0;
     jit_forked(&core->jit);

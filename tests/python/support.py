@@ -1,4 +1,5 @@
 """What the tests of Python frames share: the interpreters that are installed, recordings, trees."""
+import ast
 import glob
 import json
 import os
@@ -99,3 +100,40 @@ def calls_by_path(tree, keep):
             calls[path] = calls.get(path, 0) + count
         paths.append(path)
     return calls
+
+
+def hand_written(program):
+    """{case: the tree in its docstring}"""
+    with open(program, encoding="utf-8") as file:
+        module = ast.parse(file.read())
+    return {node.name: ast.get_docstring(node) for node in module.body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")}
+
+
+def expected_calls(text, version):
+    """{path of names: calls} of a tree in a docstring."""
+    path, calls = [], {}
+    for line in text.splitlines():
+        indent, name, count, relation, minor = re.fullmatch(
+            r"( *)(\S+) (\d+)(?: (<|>=)3\.(\d+))?", line).groups()
+        if relation and (number(version) < int(minor)) != (relation == "<"):
+            continue
+        path[len(indent) // 2:] = [name]
+        calls[tuple(path)] = int(count)
+    return calls
+
+
+def wrong_trees(flame, program, version):
+    """Cases of the program whose tree in the recording is not that of their docstring, with what it
+    is. A frame that only makes a generator (from 3.11 on) is there with no call."""
+    found = calls_by_path(export(flame, "--python=only"), lambda frame: frame["file"] == program)
+    wrong = []
+    for case, text in hand_written(program).items():
+        below = {}
+        for path, count in found.items():
+            names = tuple(short(name) for name, _ in path)
+            if count and case in names and names[-1] != case:
+                below[names[names.index(case) + 1:]] = count
+        if below != expected_calls(text, version):
+            wrong.append((case, below))
+    return wrong

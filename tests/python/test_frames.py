@@ -1,8 +1,6 @@
 """Python frames of each installed CPython, against trees written by hand and against what
 sys.setprofile counts."""
-import ast
 import json
-import re
 import subprocess
 
 import pytest
@@ -36,40 +34,9 @@ def in_cases(frame):
     return frame["file"] == CASES
 
 
-def hand_written():
-    with open(CASES, encoding="utf-8") as file:
-        module = ast.parse(file.read())
-    return {node.name: ast.get_docstring(node) for node in module.body
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")}
-
-
-def expected_calls(text, version):
-    """{path of names: calls} of a tree in a docstring."""
-    path, calls = [], {}
-    for line in text.splitlines():
-        indent, name, count, relation, minor = re.fullmatch(
-            r"( *)(\S+) (\d+)(?: (<|>=)3\.(\d+))?", line).groups()
-        if relation and (number(version) < int(minor)) != (relation == "<"):
-            continue
-        path[len(indent) // 2:] = [name]
-        calls[tuple(path)] = int(count)
-    return calls
-
-
-# A frame that only makes a generator (from 3.11 on) is there with no call.
 def test_trees_written_by_hand(python):
     version, _, flame = python
-    found = support.calls_by_path(support.export(flame, "--python=only"), in_cases)
-    wrong = []
-    for case, text in hand_written().items():
-        below = {}
-        for path, count in found.items():
-            names = tuple(support.short(name) for name, _ in path)
-            if count and case in names and names[-1] != case:
-                below[names[names.index(case) + 1:]] = count
-        if below != expected_calls(text, version):
-            wrong.append((case, below))
-    assert not wrong
+    assert not support.wrong_trees(flame, CASES, version)
 
 
 def test_calls_are_those_of_setprofile(python):

@@ -79,6 +79,7 @@ enum exit_kind {
     EXIT_PYTHON_FRAME,
     EXIT_PYTHON_LEAVE,
     EXIT_PYTHON_LINE,
+    EXIT_SWAP,    /* a function begins that swaps stacks; goes on at `landing` */
     EXIT_REQUEST, /* requests.c; on to `target` */
     EXIT_CHANGED, /* the source at `target` is not what was translated */
     EXIT_SYSCALL,

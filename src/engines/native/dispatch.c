@@ -266,6 +266,9 @@ static bool take_inner_exit(struct native_thread *thread, const struct exit *exi
     case EXIT_PYTHON_LINE:
         python_take_exit(thread, exit);
         return true;
+    case EXIT_SWAP:
+        core_swap(&core, thread->thread);
+        return true;
     default:
         return false;
     }

@@ -29,16 +29,6 @@ static void load_from_rax(struct emitter *e, uint32_t offset)
     emit_u32(e, offset);
 }
 
-/* Leaves the cache by a new exit and goes on after it. */
-static void emit_report(struct translation *t, unsigned index, enum exit_kind kind)
-{
-    uint32_t id = new_exit(t, index, kind, t->pc + t->offsets[index]);
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_stub(&t->code, id);
-    cache.exits[id].landing = t->code.address;
-    cache.exits[id].pops = t->uncounted;
-}
-
 static bool begins_evaluator(const struct translation *t, unsigned index)
 {
     return t->pc + t->offsets[index] == t->python->evaluator + t->python->module->bias;

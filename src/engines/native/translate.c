@@ -164,6 +164,15 @@ void emit_stub(struct emitter *e, uint32_t id)
     emit_u32(e, THREAD_EXIT_ENTRY);
 }
 
+void emit_report(struct translation *t, unsigned index, enum exit_kind kind)
+{
+    uint32_t id = new_exit(t, index, kind, t->pc + t->offsets[index]);
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_stub(&t->code, id);
+    cache.exits[id].landing = t->code.address;
+    cache.exits[id].pops = t->uncounted;
+}
+
 void emit_linkable(struct emitter *e, uint32_t id)
 {
     struct exit *exit = &cache.exits[id];
@@ -408,10 +417,14 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = lines ? lines_run(t, t->run, end) : 0;
-    if (t->python || whole)
+    bool swaps = first == 0 && code_function_swaps(t->function) &&
+                 t->pc == t->function->start + t->function->module->bias;
+    if (t->python || whole || swaps)
         add_mark(t, MARK_PROGRAM, t->offsets[first], 0, t->ahead);
     if (t->python)
         python_emit_start(t, first);
+    if (swaps)
+        emit_report(t, first, EXIT_SWAP);
     if (turns_are_on() && counted)
         turns_emit(t, first, counted);
     t->uncounted += counted;

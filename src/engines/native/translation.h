@@ -50,6 +50,9 @@ uint32_t new_exit(struct translation *t, unsigned index, enum exit_kind kind, ui
 /* Leaves the cache by exit `id`. */
 void emit_stub(struct emitter *e, uint32_t id);
 
+/* Before instruction `index`: leaves the cache by a new exit, and goes on after it. */
+void emit_report(struct translation *t, unsigned index, enum exit_kind kind);
+
 /* A displacement here leads to a stub in the cold part until the exit is linked. */
 void emit_linkable(struct emitter *e, uint32_t id);
 

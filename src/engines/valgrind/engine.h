@@ -79,6 +79,7 @@ VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
 VG_REGPARM(1) void slow_python_frame(UWord frame);
 VG_REGPARM(0) void slow_python_line(void);
 VG_REGPARM(0) void slow_python_leave(void);
+VG_REGPARM(0) void slow_swap(void);
 /* Says, once, that a CPython's frames cannot be shown. */
 void unknown_python(struct python_module *python);
 

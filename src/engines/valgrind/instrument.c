@@ -60,6 +60,9 @@ static void emit_start(struct translation *translation, struct python_module *py
         emit_anonymous_check(info);
     if (python)
         python_emit_start(translation, python);
+    if (code_function_swaps(info->function) &&
+        info->address == info->function->start + info->module->bias)
+        IR_CALL_IF(IRExpr_Const(IRConst_U1(True)), slow_swap, mkIRExprVec_0());
     info->says_number = translation->plan.runs_on || anonymous || options.budget ||
                         (python && core.options.python_lines);
     if (info->says_number)

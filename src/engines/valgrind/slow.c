@@ -165,6 +165,12 @@ VG_REGPARM(0) void slow_return(void)
     slow_return_to(*(const UWord *)(stack_pointer() - 8));
 }
 
+/* A function begins that may return on another stack. */
+VG_REGPARM(0) void slow_swap(void)
+{
+    core_swap(&core, running);
+}
+
 /* ---- Python ---- */
 
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
