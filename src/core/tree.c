@@ -58,12 +58,12 @@ struct context *tree_new_root(struct tree *tree, struct code_function *function)
     return root;
 }
 
-static uint64_t hash_context(const struct context *parent, uint32_t site,
+static uint32_t hash_context(const struct context *parent, uint32_t site,
                              const struct code_function *function)
 {
     uint64_t hash = (parent->key + site) * TREE_MIX;
 
-    return (hash ^ (hash >> 29) ^ (uintptr_t)function >> 4) * TREE_MIX >> 16;
+    return (hash ^ (hash >> 29) ^ (uintptr_t)function >> 4) * TREE_MIX >> 32;
 }
 
 /* What stands for the site in the hash: nothing, if the context is for all of them. */
@@ -75,18 +75,17 @@ static uint32_t key_site(const struct context *context)
 static void slots_grow(struct tree *tree)
 {
     size_t old_count = tree->slot_count;
-    struct context **old = tree->slots;
+    struct tree_slot *old = tree->slots;
 
     tree->slot_count *= 2;
     tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
     for (size_t i = 0; i < old_count; i++) {
-        struct context *context = old[i];
-        if (!context)
+        if (!old[i].context)
             continue;
-        size_t at = hash_context(context->parent, key_site(context), context->function);
-        for (at &= tree->slot_count - 1; tree->slots[at]; at = (at + 1) & (tree->slot_count - 1))
-            ;
-        tree->slots[at] = context;
+        size_t at = old[i].hash & (tree->slot_count - 1);
+        while (tree->slots[at].context)
+            at = (at + 1) & (tree->slot_count - 1);
+        tree->slots[at] = old[i];
     }
     platform_release(old, old_count * sizeof *old);
 }
@@ -103,26 +102,43 @@ static struct context *fold_recursion(struct tree *tree, struct context *parent,
     return NULL;
 }
 
-/* The slot of the context with this key, or the free one where it would be. */
-static size_t find_slot(const struct tree *tree, const struct context *parent, uint32_t site,
-                        const struct code_function *function)
+/* The context with this key, or NULL; *hash is the key's. */
+static struct context *find_child(const struct tree *tree, const struct context *parent,
+                                  uint32_t site, const struct code_function *function,
+                                  uint32_t *hash)
 {
-    size_t at = hash_context(parent, site, function) & (tree->slot_count - 1);
-
-    for (const struct context *child; (child = tree->slots[at]);
-         at = (at + 1) & (tree->slot_count - 1))
+    *hash = hash_context(parent, site, function);
+    for (size_t at = *hash & (tree->slot_count - 1); tree->slots[at].context;
+         at = (at + 1) & (tree->slot_count - 1)) {
+        if (tree->slots[at].hash != *hash)
+            continue;
+        struct context *child = tree_context(tree, tree->slots[at].context - 1);
         if (child->parent == parent && key_site(child) == site && child->function == function)
-            break;
-    return at;
+            return child;
+    }
+    return NULL;
+}
+
+static void slots_add(struct tree *tree, uint32_t hash, const struct context *context)
+{
+    size_t at = hash & (tree->slot_count - 1);
+
+    while (tree->slots[at].context)
+        at = (at + 1) & (tree->slot_count - 1);
+    tree->slots[at] = (struct tree_slot){.hash = hash, .context = context_number(context) + 1};
+    if (4 * (uint64_t)tree->count > 3 * (uint64_t)tree->slot_count)
+        slots_grow(tree);
 }
 
 static struct context *make_child(struct tree *tree, struct context *parent, uint32_t site,
                                   struct code_function *function, uint32_t flags)
 {
-    size_t at = find_slot(tree, parent, flags & CONTEXT_ALL_SITES ? 0 : site, function);
+    uint32_t hash;
+    struct context *known =
+        find_child(tree, parent, flags & CONTEXT_ALL_SITES ? 0 : site, function, &hash);
 
-    if (tree->slots[at])
-        return tree->slots[at];
+    if (known)
+        return known;
     if (tree->limit && tree->count >= tree->limit) {
         struct context *above = fold_recursion(tree, parent, function);
         if (above)
@@ -137,9 +153,7 @@ static struct context *make_child(struct tree *tree, struct context *parent, uin
     child->depth = parent->depth + 1;
     if (child->depth > tree->max_depth)
         tree->max_depth = child->depth;
-    tree->slots[at] = child;
-    if (4 * (uint64_t)tree->count > 3 * (uint64_t)tree->slot_count)
-        slots_grow(tree);
+    slots_add(tree, hash, child);
     return child;
 }
 
@@ -189,7 +203,8 @@ struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_
     if (!site)
         return make_child(tree, parent, 0, function, 0);
     if (by_site) {
-        struct context *child = tree->slots[find_slot(tree, parent, site, function)];
+        uint32_t hash;
+        struct context *child = find_child(tree, parent, site, function, &hash);
         if (child)
             return child;
         if (tree->count < TREE_SITED_CONTEXTS && !is_on_path(parent, function))

@@ -75,6 +75,12 @@ struct tree_cache_entry {
 #define TREE_MIX        0x9e3779b97f4a7c15u
 #define TREE_CACHE_BITS 16
 
+/* Most looks at the table end without one at a context, which is seldom near. */
+struct tree_slot {
+    uint32_t hash;
+    uint32_t context; /* number + 1; 0: the slot is free */
+};
+
 struct tree {
     struct tree_cache_entry *cache; /* 1 << TREE_CACHE_BITS entries */
     uint32_t cache_clears;          /* for engines with a cache of their own */
@@ -85,7 +91,7 @@ struct tree {
     uint32_t max_depth;     /* of any context */
     uint32_t limit;         /* --max-contexts: beyond it recursion folds. 0: none */
     uint64_t folded;        /* contexts that were not made because of it */
-    struct context **slots; /* hash of (parent, site, function) */
+    struct tree_slot *slots; /* hash of (parent, site, function) */
     size_t slot_count;
     struct site *sites;
     uint32_t site_count, site_capacity;
