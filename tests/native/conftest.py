@@ -23,7 +23,7 @@ def compiled(folder):
     def compile_program(name, *flags):
         program = folder / f"{name}{'-'.join(flags)}"
         if not program.exists():
-            subprocess.run(["gcc", "-O1", "-std=gnu11", "-w", "-pthread", *flags, "-o", program,
-                            HERE / "programs" / f"{name}.c"], check=True)
+            subprocess.run(["gcc", "-O1", "-std=gnu11", "-w", "-pthread", "-o", program,
+                            HERE / "programs" / f"{name}.c", *flags], check=True)
         return program
     return compile_program

@@ -20,20 +20,14 @@ def test_program_is_not_disturbed(name, detail, compiled, folder):
     assert info["repairs"]["unmatched-return"] == 0
 
 
-@pytest.mark.parametrize("detail", ("function", "line"))
-@pytest.mark.parametrize("seed", range(1, 4))
-def test_random_blocks_leave_the_same(seed, detail, compiled, folder):
-    same_as_alone(folder, [compiled("random_blocks"), 3000, seed], f"--detail={detail}")
-
-
 def test_thread_that_runs_to_the_end_is_counted(compiled, folder):
     info = same_as_alone(folder, [compiled("running_thread")], "--detail=function")
     assert info["total_instructions"] >= 3 * 100000000
 
 
-@pytest.mark.parametrize("name", ("signals", "threads", "random_blocks"))
+@pytest.mark.parametrize("name", ("signals", "threads"))
 def test_without_avx512(name, compiled, folder):
-    command = [compiled(name), *([3000, 1] if name == "random_blocks" else [])]
+    command = [compiled(name)]
     alone = run(command, cwd=folder)
     done = run([BUILD / "src/engines/native/trueflame-native", "--without=avx512", "--", command[0],
                 *command], cwd=folder)

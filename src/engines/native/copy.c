@@ -3,7 +3,7 @@
  *
  * Two things make bytes depend on where they stand or who runs them: operands relative to rip,
  * and the gs prefix, whose base is the engine's. The program's gs base is 0 (arch_prctl refuses
- * another), so the prefix is dropped. A rip-relative operand gets a new displacement; when its
+ * another), so the prefix is made one that means nothing. A rip-relative operand gets a new displacement; when its
  * target is out of reach, a register takes its place:
  *
  *     op reg, [rip + d]   ->   spill rsi;  mov rsi, address;  op reg, [rsi];  unspill rsi
@@ -20,21 +20,12 @@ static void drop_bytes(struct copy *copy, unsigned at, unsigned count)
         copy->body[i] = copy->body[i + count];
 }
 
-/* Returns how many bytes the rest has moved down. */
-static unsigned drop_gs_prefix(const struct instruction *instruction, struct copy *copy)
+/* One that means nothing takes its place: with a byte less, a REX byte before it would count. */
+static void blank_gs_prefix(const struct instruction *instruction, struct copy *copy)
 {
-    if (!(instruction->prefixes & PREFIX_GS))
-        return 0;
-    unsigned dropped = 0;
-    for (unsigned i = 0; i < instruction->prefix_length - dropped;) {
-        if (copy->body[i] != 0x65) {
-            i++;
-            continue;
-        }
-        drop_bytes(copy, i, 1);
-        dropped++;
-    }
-    return dropped;
+    for (unsigned i = 0; instruction->prefixes & PREFIX_GS && i < instruction->prefix_length; i++)
+        if (copy->body[i] == 0x64 || copy->body[i] == 0x65)
+            copy->body[i] = 0x3e;
 }
 
 static unsigned pick_scratch(const struct instruction *instruction)
@@ -48,15 +39,15 @@ static unsigned pick_scratch(const struct instruction *instruction)
 }
 
 /* The operand becomes [scratch]: no displacement; extension bits of base and index mean 0. */
-static void use_scratch(const struct instruction *instruction, struct copy *copy, unsigned moved)
+static void use_scratch(const struct instruction *instruction, struct copy *copy)
 {
-    unsigned modrm = instruction->modrm_offset - moved;
-    unsigned opcode = instruction->opcode_offset - moved;
+    unsigned modrm = instruction->modrm_offset;
+    unsigned opcode = instruction->opcode_offset;
     copy->body[modrm] = (copy->body[modrm] & 0x38) | copy->scratch;
     switch (instruction->encoding) {
     case ENCODING_LEGACY:
         if (instruction->rex)
-            copy->body[instruction->prefix_length - moved - 1] &= ~3;
+            copy->body[instruction->prefix_length - 1] &= ~3;
         break;
     case ENCODING_VEX2:
         break;
@@ -72,7 +63,7 @@ static void use_scratch(const struct instruction *instruction, struct copy *copy
 }
 
 static void plan_operand(const struct instruction *instruction, uint64_t pc, uint64_t address,
-                         unsigned moved, struct copy *out)
+                         struct copy *out)
 {
     out->operand = pc + instruction->length + instruction->displacement;
     if (instruction->prefixes & PREFIX_67)
@@ -80,11 +71,11 @@ static void plan_operand(const struct instruction *instruction, uint64_t pc, uin
     int64_t distance = out->operand - address;
     const int64_t reach = 0x7fff0000; /* the copy may stand some bytes further on */
     if (distance > -reach && distance < reach) {
-        out->displacement_offset = instruction->displacement_offset - moved;
+        out->displacement_offset = instruction->displacement_offset;
         return;
     }
     out->scratch = pick_scratch(instruction);
-    use_scratch(instruction, out, moved);
+    use_scratch(instruction, out);
 }
 
 void copy_plan(const struct instruction *instruction, const uint8_t *bytes, uint64_t pc,
@@ -92,9 +83,9 @@ void copy_plan(const struct instruction *instruction, const uint8_t *bytes, uint
 {
     *out = (struct copy){.length = instruction->length, .scratch = -1};
     memcpy(out->body, bytes, instruction->length);
-    unsigned moved = drop_gs_prefix(instruction, out);
+    blank_gs_prefix(instruction, out);
     if (instruction->rip_relative)
-        plan_operand(instruction, pc, address, moved, out);
+        plan_operand(instruction, pc, address, out);
 }
 
 /*
@@ -132,7 +123,7 @@ void copy_load_target(const struct instruction *instruction, const uint8_t *byte
     memcpy(out->body, rewritten, load.length);
     if (!instruction->rip_relative)
         return;
-    plan_operand(&load, pc + moved, address, 0, out);
+    plan_operand(&load, pc + moved, address, out);
     if (out->scratch >= 0) { /* rcx is about to be overwritten: it can hold the address itself */
         out->scratch = REGISTER_RCX;
         out->body[load.modrm_offset] = REGISTER_RCX << 3 | REGISTER_RCX;

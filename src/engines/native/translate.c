@@ -44,6 +44,7 @@ static bool ends_block(const struct translation *t, const struct instruction *in
     case CLASS_LOOP:
         return false;
     case CLASS_CALL:
+        return instruction->immediate && !goes_on_after_call(t, next);
     case CLASS_CALL_INDIRECT:
         return !goes_on_after_call(t, next);
     default:

@@ -1,13 +1,23 @@
 /*
- * random_blocks.c: makes random blocks of instructions, runs each from random registers, flags and
- * memory, and prints a hash of what they leave. Alone and under an engine the hashes must agree.
+ * random_blocks.c: random blocks of any instructions that the processor has, run from random
+ * registers, flags, memory and vector state. Prints hashes of what they leave; alone and under an
+ * engine these must agree.
  *
- *   random_blocks COUNT SEED
+ *   random_blocks COUNT SEED [TIMER [FIRST]]   TIMER: microseconds between two signals, 0 for none;
+ *                                              from block FIRST on each block's hash is printed
  *
- * Blocks are made in memory that is writable and executable, in memory that is flipped between
- * the two, and below 2 GB; so that operands relative to rip are near and far of the code cache.
+ * Candidates (random_instructions.h) are run alone, and most that fault are dropped. Blocks are made
+ * of those that are left and of branches, calls and string instructions made by hand. A fault ends a
+ * block: its handler sends it to where it would have ended, so registers at the fault are compared
+ * as well.
+ *
+ * Blocks lie in memory that is writable and executable, in memory that is flipped between the two,
+ * and below 2 GB. All addresses that a block can see are the same in every run.
  */
 #define _GNU_SOURCE
+#include "block_state.h"
+#include "random_instructions.h"
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,342 +25,409 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
 
-struct state {
-    uint64_t registers[16]; /* [4] is not used, [15] holds the state's address */
-    uint64_t flags;
-    uint64_t unused;
-    uint64_t vectors[16][2];
-};
-
-static uint64_t random_state;
-static uint64_t next_random(void)
+static uint64_t hash(uint64_t sum, const void *memory, size_t bytes)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    return random_state ^= random_state << 17;
-}
-
-static uint8_t *out;
-static void put(unsigned byte)
-{
-    *out++ = byte;
-}
-static void put32(uint32_t word)
-{
-    memcpy(out, &word, 4);
-    out += 4;
-}
-
-/* Any register but rsp and r15. */
-static unsigned pick_register(void)
-{
-    unsigned reg;
-    do
-        reg = next_random() % 15;
-    while (reg == 4);
-    return reg;
-}
-
-static void put_rex(unsigned wide, unsigned reg, unsigned rm)
-{
-    put(0x40 | wide << 3 | (reg >> 3) << 2 | rm >> 3);
-}
-
-static void put_modrm(unsigned reg, unsigned rm)
-{
-    put(0xc0 | (reg & 7) << 3 | (rm & 7));
-}
-
-static uint8_t *data; /* the block's memory operand, reached from rip */
-
-static void put_rip_operand(unsigned reg, unsigned trailing)
-{
-    put(0x05 | (reg & 7) << 3);
-    put32((uint32_t)(data + next_random() % 32 * 8 - (out + 4 + trailing)));
-}
-
-static void put_arithmetic(void)
-{
-    unsigned a = pick_register(), b = pick_register(), wide = next_random() & 1;
-    put_rex(wide, a, b);
-    put((next_random() % 8) << 3 | 1 | (next_random() & 2));
-    put_modrm(a, b);
-}
-
-static void put_arithmetic_memory(void)
-{
-    unsigned a = pick_register(), wide = next_random() & 1;
-    put_rex(wide, a, 0);
-    put((next_random() % 8) << 3 | 1 | (next_random() & 2));
-    put_rip_operand(a, 0);
-}
-
-static void put_immediate(void)
-{
-    unsigned a = pick_register();
-    put_rex(next_random() & 1, 0, a);
-    put(0x83);
-    put_modrm(next_random() % 8, a);
-    put(next_random());
-}
-
-static void put_immediate_memory(void)
-{
-    put_rex(next_random() & 1, 0, 0);
-    put(0x81);
-    put_rip_operand(next_random() % 8, 4);
-    put32(next_random());
-}
-
-static void put_shift(void)
-{
-    static const uint8_t kinds[] = {0, 1, 2, 3, 4, 5, 7};
-    unsigned a = pick_register(), form = next_random() % 3;
-    put_rex(next_random() & 1, 0, a);
-    put(form == 0 ? 0xc1 : form == 1 ? 0xd1 : 0xd3);
-    put_modrm(kinds[next_random() % 7], a);
-    if (form == 0)
-        put(1); /* other counts leave some flags undefined */
-}
-
-static void put_condition(void)
-{
-    unsigned a = pick_register(), b = pick_register(), set = next_random() & 1;
-    put_rex(!set, set ? 0 : a, b);
-    put(0x0f);
-    put((set ? 0x90 : 0x40) | next_random() % 16);
-    put_modrm(set ? 0 : a, b);
-}
-
-static void put_one_operand(void)
-{
-    unsigned a = pick_register();
-    put_rex(next_random() & 1, 0, a);
-    put(0xf7);
-    put_modrm(next_random() & 1 ? 2 : 3, a);
-}
-
-static void put_increment(void)
-{
-    put_rex(next_random() & 1, 0, 0);
-    unsigned a = pick_register();
-    out[-1] |= a >> 3;
-    put(0xff);
-    put_modrm(next_random() & 1, a);
-}
-
-static void put_vector(void)
-{
-    static const uint8_t operations[] = {0xd4, 0xef, 0xfe, 0xeb, 0xdb, 0xfa, 0x6c, 0x6f};
-    unsigned a = next_random() % 16, b = next_random() % 16;
-    bool memory = next_random() & 1;
-    put(0x66);
-    put_rex(0, a, memory ? 0 : b);
-    put(0x0f);
-    put(operations[next_random() % 8]);
-    if (!memory) {
-        put_modrm(a, b);
-        return;
+    for (const uint64_t *word = memory; bytes >= 8; bytes -= 8, word++) {
+        sum = (sum ^ *word) * 0x9e3779b97f4a7c15u;
+        sum ^= sum >> 29;
     }
-    put(0x05 | (a & 7) << 3);
-    put32((uint32_t)(data + next_random() % 16 * 16 - (out + 4)));
-}
-
-static void put_lea(void)
-{
-    unsigned a = pick_register(), b = pick_register();
-    put_rex(1, a, b);
-    put(0x8d);
-    put(0x80 | (a & 7) << 3 | (b & 7));
-    if ((b & 7) == 4)
-        put(0x24);
-    put32(next_random());
-}
-
-static void put_push_pop(void)
-{
-    unsigned a = pick_register(), b = pick_register();
-    if (a >= 8)
-        put(0x41);
-    put(0x50 | (a & 7));
-    if (b >= 8)
-        put(0x41);
-    put(0x58 | (b & 7));
-}
-
-static void put_carry(void)
-{
-    put((const uint8_t[]){0xf8, 0xf9, 0xf5}[next_random() % 3]);
-}
-
-static void put_one(void);
-
-/* A branch over one or two instructions. */
-static void put_branch(void)
-{
-    put(0x70 | next_random() % 16);
-    uint8_t *distance = out;
-    put(0);
-    put_one();
-    if (next_random() & 1)
-        put_one();
-    *distance = out - (distance + 1);
-}
-
-static void put_count_down(void)
-{
-    put(0xb9); /* mov ecx, n */
-    put32(next_random() % 5 + 1);
-    uint8_t *start = out;
-    put_increment(); /* may take rcx out of its way: the block is cut short by hand */
-    if ((start[0] & 1) == 0 && (start[2] & 7) == 1)
-        out = start, put(0x90);
-    put(0xe2);
-    put(start - (out + 1));
-}
-
-static void put_call(void)
-{
-    put(0xe8); /* call over a jump to a body that returns */
-    put32(2);
-    put(0xeb);
-    uint8_t *distance = out;
-    put(0);
-    put_arithmetic();
-    if (next_random() & 1)
-        put_vector();
-    put(0xc3);
-    *distance = out - (distance + 1);
-}
-
-static void put_one(void)
-{
-    static void (*const kinds[])(void) = {
-        put_arithmetic,  put_arithmetic_memory,
-        put_immediate,   put_immediate_memory,
-        put_shift,       put_condition,
-        put_one_operand, put_increment,
-        put_vector,      put_lea,
-        put_push_pop,    put_carry,
-    };
-    kinds[next_random() % (sizeof kinds / sizeof *kinds)]();
-}
-
-static void put_body(void)
-{
-    for (unsigned i = 0; i < 24; i++)
-        switch (next_random() % 12) {
-        case 0:
-            put_branch();
-            break;
-        case 1:
-            put_call();
-            break;
-        case 2:
-            put_count_down();
-            break;
-        default:
-            put_one();
-        }
-}
-
-/* void block(struct state *): loads the state, runs, stores it; keeps what the ABI wants kept. */
-static void put_block(uint8_t *at)
-{
-    static const uint8_t kept[] = {0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57};
-    static const uint8_t back[] = {0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b};
-    out = at;
-    for (unsigned i = 0; i < sizeof kept; i++)
-        put(kept[i]);
-    put(0x49), put(0x89), put(0xff); /* mov r15, rdi */
-    for (unsigned i = 0; i < 16; i++) {
-        put(0xf3), put_rex(0, i, 15), put(0x0f), put(0x6f); /* movdqu xmmI, [r15 + ...] */
-        put(0x87 | (i & 7) << 3);
-        put32(offsetof(struct state, vectors) + 16 * i);
-    }
-    put(0x41), put(0xff), put(0xb7), put32(offsetof(struct state, flags)), put(0x9d);
-    for (unsigned i = 0; i < 15; i++) {
-        if (i == 4)
-            continue;
-        put_rex(1, i, 15), put(0x8b), put(0x87 | (i & 7) << 3), put32(8 * i);
-    }
-    put_body();
-    for (unsigned i = 0; i < 15; i++) {
-        if (i == 4)
-            continue;
-        put_rex(1, i, 15), put(0x89), put(0x87 | (i & 7) << 3), put32(8 * i);
-    }
-    put(0x9c), put(0x41), put(0x8f), put(0x87), put32(offsetof(struct state, flags));
-    for (unsigned i = 0; i < 16; i++) {
-        put(0xf3), put_rex(0, i, 15), put(0x0f), put(0x7f);
-        put(0x87 | (i & 7) << 3);
-        put32(offsetof(struct state, vectors) + 16 * i);
-    }
-    for (unsigned i = 0; i < sizeof back; i++)
-        put(back[i]);
-    put(0xc3);
-}
-
-static uint64_t hash(uint64_t sum, const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ at[i]) * 0x100000001b3u;
     return sum;
 }
 
-static uint64_t run_block(uint8_t *code)
-{
-    static struct state state;
-    for (unsigned i = 0; i < 16; i++)
-        state.registers[i] = next_random();
-    state.flags = 0x202 | (next_random() & 0x8d5);
-    for (unsigned i = 0; i < 16; i++)
-        state.vectors[i][0] = next_random(), state.vectors[i][1] = next_random();
-    for (unsigned i = 0; i < 512; i++)
-        data[i] = next_random();
-    ((void (*)(struct state *))code)(&state);
-    state.registers[15] = 0;
-    return hash(hash(0xcbf29ce484222325u, &state, sizeof state), data, 512);
-}
+/* ---- memory ---- */
 
-#define CODE_BYTES 8192
+#define SLOT_BYTES  2048
+#define SLOTS       16
+#define CODE_BYTES  (SLOTS * SLOT_BYTES)
+#define DATA_BYTES  1024 /* that operands are in */
+#define STACK_BYTES 65536
 
-static uint8_t *map(int protection, int flags)
+static struct place {
+    uint8_t *code, *data;
+    bool flips;
+} places[3];
+static struct place *place;
+static uint64_t stack_top;
+
+static uint8_t *map_at(uint64_t address, size_t bytes, int protection)
 {
-    uint8_t *memory =
-        mmap(NULL, CODE_BYTES, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-    if (memory == MAP_FAILED) {
+    uint8_t *memory = mmap((void *)address, bytes, protection,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory != (uint8_t *)address) {
         perror("mmap");
         exit(2);
     }
     return memory;
 }
 
+static void protect(const struct place *of, int protection)
+{
+    if (of->flips)
+        mprotect(of->code, CODE_BYTES, protection);
+}
+
+static void make_places(void)
+{
+    static const uint64_t addresses[] = {0x300000000000, 0x310000000000, 0x30000000};
+    for (unsigned i = 0; i < 3; i++) {
+        int more = i == 0 ? PROT_EXEC : 0;
+        places[i].code = map_at(addresses[i], CODE_BYTES + 4096, PROT_READ | PROT_WRITE | more);
+        places[i].data = places[i].code + CODE_BYTES + 1024;
+        places[i].flips = i != 0;
+    }
+    map_at(STATE, 8192, PROT_READ | PROT_WRITE);
+    stack_top = (uint64_t)map_at(0x28000000, STACK_BYTES, PROT_READ | PROT_WRITE) + STACK_BYTES / 2;
+    state->wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    state->leave = (uint64_t)leave_block;
+}
+
+/* ---- signals ---- */
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    uint64_t at = registers[REG_RIP] - (uint64_t)place->code;
+    (void)info;
+    if (at > CODE_BYTES)
+        _Exit(90 + number);
+    state->fault = (uint64_t)number << 32 | at;
+    registers[REG_RIP] = (greg_t)leave_block;
+}
+
+static volatile unsigned ticks;
+
+static void on_tick(int number)
+{
+    (void)number;
+    ticks++;
+}
+
+static void take_signals(unsigned microseconds)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+    static uint8_t memory[65536];
+    stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct itimerval timer = {{0, microseconds}, {0, microseconds}};
+    sigaltstack(&stack, NULL);
+    sigaddset(&action.sa_mask, SIGALRM);
+    for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigaction(faults[i], &action, NULL);
+    action.sa_handler = on_tick;
+    action.sa_flags = SA_ONSTACK | SA_RESTART;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* ---- blocks ---- */
+
+static uint8_t *out;
+
+static void put(const char *bytes, unsigned length)
+{
+    memcpy(out, bytes, length);
+    out += length;
+}
+
+static void put32(uint32_t word)
+{
+    memcpy(out, &word, 4);
+    out += 4;
+}
+
+static void put_load(unsigned reg, uint64_t value)
+{
+    *out++ = 0x48 | reg >> 3;
+    *out++ = 0xb8 | (reg & 7);
+    memcpy(out, &value, 8);
+    out += 8;
+}
+
+static void put_state_operand(const char *opcode, unsigned length, unsigned offset)
+{
+    put(opcode, length);
+    put32(STATE + offset);
+}
+
+static uint64_t data_address(bool is_aligned)
+{
+    unsigned offset = next_random() % (DATA_BYTES / 2);
+    return (uint64_t)place->data + (is_aligned || !chance(4) ? offset & ~63u : offset);
+}
+
+static void put_piece(const struct piece *piece)
+{
+    uint64_t to = data_address(piece->is_aligned);
+    if (piece->base >= 0)
+        put_load(piece->base, to);
+    put((const char *)piece->bytes, piece->length);
+    if (piece->relative) {
+        uint32_t distance = to - (uint64_t)out;
+        memcpy(out - piece->length + piece->relative, &distance, 4);
+    }
+}
+
+static void put_any(void)
+{
+    put_piece(&pieces[next_random() % PIECES]);
+}
+
+static void put_some(unsigned most)
+{
+    for (unsigned count = next_random() % most + 1; count; count--)
+        put_any();
+}
+
+static void end_jump8(uint8_t *from)
+{
+    from[-1] = out - from;
+}
+
+static void put_condition(void)
+{
+    if (chance(2)) {
+        *out++ = 0x70 | next_random() % 16;
+        *out++ = 0;
+        uint8_t *from = out;
+        put_some(3);
+        end_jump8(from);
+    } else {
+        *out++ = 0x0f;
+        *out++ = 0x80 | next_random() % 16;
+        put32(0);
+        uint8_t *from = out;
+        put_some(4);
+        uint32_t distance = out - from;
+        memcpy(from - 4, &distance, 4);
+    }
+}
+
+static void put_jump_if_zero(void)
+{
+    if (chance(2))
+        put("\x67", 1);
+    put("\xe3\x00", 2); /* jrcxz */
+    uint8_t *from = out;
+    put_some(2);
+    end_jump8(from);
+}
+
+/* Backwards, by a counter that nothing else changes. */
+static void put_loop(void)
+{
+    put_state_operand("\xc7\x04\x25", 3, offsetof(struct state, counter));
+    put32(next_random() % 6 + 1);
+    uint8_t *start = out;
+    put_some(3);
+    put_state_operand("\xff\x0c\x25", 3, offsetof(struct state, counter));
+    put("\x0f\x85", 2);
+    put32(start - (out + 4));
+}
+
+static void put_counted_loop(void)
+{
+    *out++ = 0xb9;
+    put32(next_random() % 6 + 1);
+    uint8_t *start = out;
+    put("\x48\x8d\x44\x88\x11", 5); /* lea rax, [rax + rcx * 4 + 17] */
+    *out++ = 0xe0 | next_random() % 3;
+    *out = start - (out + 1);
+    out++;
+}
+
+/* A call of what follows, past a jump over it; by one of four ways. */
+static void put_call(void)
+{
+    unsigned way = next_random() % 4, target = next_random() % 8, drops = chance(4) ? 8 : 0;
+    uint8_t *jump, *address = NULL, *distance = NULL;
+    if (drops)
+        put("\x6a\x05", 2); /* an argument, which the callee drops */
+    if (way == 0) {
+        put("\xe8", 1);
+        distance = out;
+        put32(0);
+    } else if (way == 1) {
+        address = out + 2;
+        put_load(11, 0);
+        put("\x41\xff\xd3", 3); /* call r11 */
+    } else {
+        address = out + 2;
+        put_load(way == 2 ? 0 : 9, 0);
+        *out++ = way == 2 ? 0x48 : 0x4c;
+        put_state_operand(way == 2 ? "\x89\x04\x25" : "\x89\x0c\x25", 3,
+                          offsetof(struct state, targets) + 8 * target);
+        put_state_operand("\xff\x14\x25", 3, offsetof(struct state, targets) + 8 * target);
+    }
+    put("\xe9", 1);
+    jump = out;
+    put32(0);
+    if (distance) {
+        uint32_t to = out - (distance + 4);
+        memcpy(distance, &to, 4);
+    }
+    if (address)
+        memcpy(address, &(uint64_t){(uint64_t)out}, 8);
+    put_some(3);
+    put(drops ? "\xc2\x08\x00" : chance(4) ? "\xf3\xc3" : "\xc3\x90", drops ? 3 : 2);
+    uint32_t over = out - (jump + 4);
+    memcpy(jump, &over, 4);
+}
+
+/* To the next instruction but a few bytes, which are none. */
+static void put_indirect_jump(void)
+{
+    unsigned way = next_random() % 3;
+    uint8_t *address = out + 2;
+    put_load(way == 1 ? 9 : 1, 0);
+    if (way == 0)
+        put("\xff\xe1", 2); /* jmp rcx */
+    else if (way == 1)
+        put("\x41\x51\xc3", 3); /* push r9; ret */
+    else
+        put("\x51\xff\x24\x24", 4); /* push rcx; jmp [rsp] */
+    put("\x06\x06", 2);
+    memcpy(address, &(uint64_t){(uint64_t)out}, 8);
+    if (way == 2)
+        put("\x59", 1);
+}
+
+static void put_stack(void)
+{
+    switch (next_random() % 5) {
+    case 0:
+        put("\x9c\x58", 2); /* pushfq; pop rax */
+        break;
+    case 1:
+        put("\x50\x41\x5a", 3); /* push rax; pop r10 */
+        break;
+    case 2:
+        put("\xe8\x00\x00\x00\x00\x5a", 6); /* call next; pop rdx */
+        break;
+    case 3:
+        put("\x68", 1);
+        put32(next_random());
+        put("\x8f\xc3", 2); /* push n; pop rbx */
+        break;
+    case 4:
+        put("\x48\x89\x4c\x24\xc0\x48\x8b\x7c\x24\xc0", 10); /* the red zone */
+        break;
+    }
+}
+
+static void put_string(void)
+{
+    static const uint8_t operations[] = {0xa4, 0xa5, 0xa6, 0xa7, 0xaa,
+                                         0xab, 0xac, 0xad, 0xae, 0xaf};
+    bool down = chance(4);
+    put_load(6, (uint64_t)place->data + 256);
+    put_load(7, (uint64_t)place->data + 256 + next_random() % 256);
+    *out++ = 0xb9;
+    put32(next_random() % 20);
+    if (down)
+        put("\xfd", 1);
+    *out++ = chance(2) ? 0xf3 : 0xf2;
+    if (chance(2))
+        *out++ = 0x48;
+    *out++ = operations[next_random() % sizeof operations];
+    if (down)
+        put("\xfc", 1);
+}
+
+static void put_block(uint8_t *at)
+{
+    static void (*const others[])(void) = {
+        put_condition, put_condition, put_jump_if_zero,  put_loop,  put_counted_loop,
+        put_call,      put_call,      put_indirect_jump, put_stack, put_string};
+    out = at;
+    for (unsigned count = 4 + next_random() % 16; count && out < at + SLOT_BYTES - 400; count--)
+        if (chance(4))
+            others[next_random() % (sizeof others / sizeof *others)]();
+        else
+            put_any();
+    put_state_operand("\xff\x24\x25", 3, offsetof(struct state, leave));
+}
+
+static uint64_t run_block(uint8_t *code)
+{
+    fill(state->registers, sizeof state->registers);
+    for (unsigned i = 0; i < 16; i++)
+        if (chance(4))
+            state->registers[i] &= 15;
+    state->registers[4] = stack_top;
+    state->flags = 0x202 | (next_random() & 0x8d5);
+    fill(state->masks, sizeof state->masks);
+    fill(state->vectors, sizeof state->vectors);
+    fill(place->data, DATA_BYTES);
+    state->control = 0x1f80;
+    state->fault = 0;
+    state->code = (uint64_t)code;
+    enter_block();
+    memset(state->x87 + 6, 0, 18); /* where the last instruction and its operand were */
+    if (state->fault) /* an engine may have done without flags that the instruction overwrites */
+        state->flags &= ~0x8d5ul;
+    uint64_t sum = hash(state->fault, state->registers, sizeof state->registers + 8);
+    if (!state->wide)
+        for (unsigned i = 0; i < 16; i++)
+            sum = hash(sum, state->vectors[i], 32);
+    else
+        sum = hash(sum, state->masks, sizeof state->masks + sizeof state->vectors);
+    return hash(hash(sum, state->x87, sizeof state->x87), place->data, DATA_BYTES);
+}
+
+/* Candidates run alone; of those that fault, few are kept. */
+static uint64_t make_pieces(void)
+{
+    uint64_t sum = 0;
+    place = &places[0];
+    for (unsigned i = 0; i < PIECES;) {
+        if (!make_piece(&pieces[i]))
+            continue;
+        out = place->code + (i % SLOTS) * SLOT_BYTES;
+        uint8_t *code = out;
+        put_piece(&pieces[i]);
+        put_state_operand("\xff\x24\x25", 3, offsetof(struct state, leave));
+        sum = sum * 31 + run_block(code);
+        if (!state->fault || chance(64))
+            i++;
+    }
+    return sum;
+}
+
+static uint64_t run_group(unsigned long first, unsigned long from)
+{
+    uint64_t sum = 0;
+    place = &places[first / SLOTS % 3];
+    protect(place, PROT_READ | PROT_WRITE);
+    for (unsigned i = 0; i < SLOTS; i++)
+        put_block(place->code + i * SLOT_BYTES);
+    protect(place, PROT_READ | PROT_EXEC);
+    for (unsigned i = 0; i < SLOTS; i++)
+        for (unsigned again = 0; again < 2; again++) {
+            uint64_t result = run_block(place->code + i * SLOT_BYTES);
+            sum = sum * 31 + result;
+            if (first + i >= from)
+                printf("%lu %016lx fault %lx\n", first + i, result, state->fault);
+        }
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
     unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
+    unsigned long from = argc > 4 ? strtoul(argv[4], NULL, 10) : -1ul;
     random_state = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * 2654435761u + 88172645463325252u;
-    const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
-    uint8_t *places[] = {map(all, 0), map(PROT_READ | PROT_WRITE, 0),
-                         map(PROT_READ | PROT_WRITE, MAP_32BIT)};
-    uint64_t sum = 0;
-    for (unsigned long i = 0; i < count; i++) {
-        uint8_t *code = places[i % 3];
-        bool flips = i % 3 != 0;
-        if (flips)
-            mprotect(code, CODE_BYTES / 2, PROT_READ | PROT_WRITE);
-        data = code + CODE_BYTES / 2; /* stays writable, on a page of its own */
-        put_block(code);
-        if (flips)
-            mprotect(code, CODE_BYTES / 2, PROT_READ | PROT_EXEC);
-        for (unsigned again = 0; again < 3; again++) {
-            uint64_t result = run_block(code);
-            sum = sum * 31 + result;
-            if (argc > 3)
-                printf("%lu %016lx\n", i, result);
-        }
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    make_places();
+    take_signals(argc > 3 ? atoi(argv[3]) : 0);
+    uint64_t sum = make_pieces();
+    printf("pieces %016lx\n", sum);
+    for (unsigned long i = 0; i < count; i += SLOTS) {
+        sum = sum * 31 + run_group(i, from);
+        if (i / SLOTS % 64 == 63)
+            printf("%lu %016lx\n", i + SLOTS, sum);
     }
     printf("%016lx\n", sum);
     return 0;
