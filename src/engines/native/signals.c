@@ -402,11 +402,9 @@ static void handle_in_cache(struct native_thread *thread, unsigned number, sigin
 static void handle_at_safe_point(struct native_thread *thread, unsigned number, siginfo_t *info,
                                  struct ucontext *kernel)
 {
-    uint64_t mask;
-    memcpy(&mask, &kernel->uc_sigmask, 8);
     thread->pending = 0;
     lock_take(&cache.lock);
-    deliver(thread, number, info, kernel, mask);
+    deliver(thread, number, info, kernel, thread->held_mask);
     lock_give(&cache.lock);
 }
 
@@ -459,12 +457,15 @@ static void handle(int number, siginfo_t *info, struct ucontext *kernel)
 
 void signals_safe_point(struct native_thread *thread)
 {
-    if (!thread->pending)
-        return;
-    uint64_t mask = thread->held_mask;
-    signals_set_mask(SIGNALS_ALL);
-    send_again(thread);
-    gate_unblock(&mask);
+    while (thread->pending) {
+        /* It is delivered though the program's mask may block it: one that ends sigsuspend or ppoll
+         * comes with the mask that is to be put back. */
+        uint64_t all_others = SIGNALS_ALL & ~BIT(thread->pending);
+        signals_set_mask(SIGNALS_ALL);
+        send_again(thread);
+        gate_unblock(&all_others);
+        signals_set_mask(thread->held_mask); /* the program ignores it by now */
+    }
 }
 
 /* ---- faults of instruction fetch ---- */
