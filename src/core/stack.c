@@ -14,7 +14,9 @@
  *
  * Order of explanation, first that fits (a return from a function that swaps stacks, and one to where
  * the newest entry says, a little below its sp, come before all others):
- *   1. an entry that was left has this target and this sp: a return, over one or many frames
+ *   1. an entry that was left has this target and this sp: a return, over one or many frames; or
+ *      a function starts, and its return address is that entry's, put higher: a tail call that
+ *      has taken arguments off the stack, and not left the frame
  *   2. a suspended stack's newest entry has: the program came back to that stack; its newest but
  *      for calls that were made on a scheduler's stack (stack_switch_point); such a part of the
  * stack of another thread is taken from there
@@ -108,6 +110,18 @@ static bool starts_on_fresh_stack(struct core *core, const struct thread *thread
            hot->top - 1 > thread->stack->base;
 }
 
+/* Does a function start at `target` whose return address is that of `entry`, the oldest that sp has
+ * left? Then what was called took arguments of its caller's off the stack, put its return address
+ * above them, and jumped: the end of its frame is higher than it was, as with f.call(a) in V8. */
+static bool takes_arguments_off(struct core *core, const struct stack_entry *entry, uint64_t target,
+                                uint64_t sp)
+{
+    uint64_t word;
+
+    return code_map_is_entry(&core->code, target) && platform_read(sp, &word, sizeof word) &&
+           word == entry->return_address;
+}
+
 /* Explanations 1 to 7 of the head comment. True if entries or stacks changed. */
 static bool resync(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
@@ -127,6 +141,13 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
             pop_to(core, thread, entry);
             return true;
         }
+    if (left < hot->top && takes_arguments_off(core, left, target, sp)) {
+        if (hot->top - left > 1)
+            core->repairs[REPAIR_UNWIND]++;
+        pop_to(core, thread, left + 1);
+        left->stack_pointer = sp + 8;
+        return true;
+    }
     const struct stack_entry *newest;
     struct stack *other = stack_find_suspended(core, target, sp, &newest);
     if (other) {
