@@ -278,8 +278,6 @@ static void tail_call(struct core *core, struct thread *thread, struct code_func
 {
     struct context *current = thread->hot->current;
 
-    if (tail_call_from_python(core, thread, function))
-        return;
     if (!core->options.keep_tail_calls) {
         enter(thread, tree_in_place_of(&core->tree, current, function));
         return;
@@ -296,6 +294,26 @@ static void tail_call(struct core *core, struct thread *thread, struct code_func
     struct context *child = tree_child_of(&core->tree, current, 0, function);
     child->flags |= CONTEXT_TAIL;
     enter(thread, child);
+}
+
+/* A jump that is a call, because the address to return to was pushed before it. The frame goes on as
+ * that of the function which has the address: it was so before, or is now, without being called. */
+static bool call_by_jump(struct core *core, struct thread *thread, struct code_function *function,
+                         uint64_t address, uint64_t sp)
+{
+    struct hot *hot = thread->hot;
+    uint64_t back;
+    struct code_function *caller = stack_pushed_caller(core, thread, address, sp, &back);
+
+    if (!caller)
+        return false;
+    if (hot->current->code != caller && core->options.keep_tail_calls)
+        tail_call(core, thread, caller);
+    else if (hot->current->code != caller)
+        hot->current = tree_in_place_of(&core->tree, hot->current, caller);
+    core_push(core, thread, back, sp + 8);
+    enter(thread, tree_child_of(&core->tree, hot->current, 0, function));
+    return true;
 }
 
 /* Slots are caches, and this child of theirs is out of date. */
@@ -356,7 +374,9 @@ void core_mismatch(struct core *core, struct thread *thread, uint64_t address, u
         enter(thread, tree_child_of(&core->tree, hot->current, site, function));
     } else if (hot->current->code->flags & CODE_FUNCTION_MARKER) {
         enter(thread, tree_child_of(&core->tree, hot->current, 0, function));
-    } else if (!renamed(core, thread, function, address)) {
+    } else if (!renamed(core, thread, function, address) &&
+               !tail_call_from_python(core, thread, function) &&
+               !call_by_jump(core, thread, function, address, sp)) {
         tail_call(core, thread, function);
     }
 }

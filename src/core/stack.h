@@ -1,6 +1,7 @@
 /*
- * stack.h: what the files of the shadow stacks share: stacks.c, which has them, stack_moved.c and
- * stack_swapped.c, and stack.c, which explains events with them. Engines use core.h.
+ * stack.h: what the files of the shadow stacks share: stacks.c, which has them, stack_moved.c,
+ * stack_pushed.c and stack_swapped.c, and stack.c, which explains events with them. Engines use
+ * core.h.
  */
 #ifndef TRUEFLAME_CORE_STACK_H
 #define TRUEFLAME_CORE_STACK_H
@@ -38,6 +39,13 @@ struct stack *stack_owner_of(struct core *core, const struct thread *thread, uin
 struct stack_entry *stack_switch_point(const struct stack *stack, struct stack_entry *top);
 
 bool stack_entry_says(const struct stack_entry *entry, uint64_t target, uint64_t sp);
+
+/* ---- stack_pushed.c ---- */
+
+/* The function that the jump to the start of one at `target` is a call from, because a return
+ * address was pushed for it by hand: *back. NULL: it is no call. */
+struct code_function *stack_pushed_caller(struct core *core, const struct thread *thread,
+                                          uint64_t target, uint64_t sp, uint64_t *back);
 
 /* ---- stack_moved.c ---- */
 

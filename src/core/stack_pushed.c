@@ -1,0 +1,59 @@
+/*
+ * stack_pushed.c: calls that are made of a push and a jump.
+ *
+ *      push  where to go on        V8 does this when a function goes on in the interpreter, after
+ *      jmp   function              an exception was caught or compiled code was given up: its frame
+ *                                  is there, but no call instruction has been executed in it
+ *
+ * The function is called by the one that the pushed address lies in, and will return there. What
+ * tells it from a tail call is that the stack pointer is not where the frame ends: there lies the
+ * return address that was pushed before. Compilers jump to functions from nowhere else, so what
+ * stands at the stack pointer is looked at only where such a jump was written by hand. It need not
+ * be a return address even then. It is one if it follows a call instruction, or leads into the
+ * function that jumps.
+ */
+#include "core/stack.h"
+#include "core/platform.h"
+
+/* Do the bytes end with an x86 call? The shapes: e8 and four bytes; ff with /2 in its second byte,
+ * which says by mod and rm how many follow. */
+static bool ends_with_call(const uint8_t bytes[7])
+{
+    const uint8_t *end = bytes + 7;
+
+    if (end[-5] == 0xe8)
+        return true;
+    for (unsigned length = 2; length <= 7; length++) {
+        const uint8_t *at = end - length;
+        unsigned mod = at[1] >> 6, rm = at[1] & 7;
+        if (at[0] != 0xff || (at[1] >> 3 & 7) != 2)
+            continue;
+        unsigned follow = mod == 1 ? 1 : mod == 2 || (!mod && rm == 5) ? 4 : 0;
+        if (mod != 3 && rm == 4)
+            follow++; /* a SIB byte, and where that has no base, an address */
+        if (length == 2 + follow || (!mod && rm == 4 && length == 7 && (at[2] & 7) == 5))
+            return true;
+    }
+    return false;
+}
+
+static bool follows_call(uint64_t address)
+{
+    uint8_t bytes[7];
+
+    return platform_read(address - sizeof bytes, bytes, sizeof bytes) && ends_with_call(bytes);
+}
+
+struct code_function *stack_pushed_caller(struct core *core, const struct thread *thread,
+                                          uint64_t target, uint64_t sp, uint64_t *back)
+{
+    const struct stack_entry *newest = thread->hot->top - 1;
+
+    if (sp + 8 >= newest->stack_pointer || !code_map_is_entry(&core->code, target) ||
+        !platform_read(sp, back, sizeof *back) || code_map_is_entry(&core->code, *back))
+        return NULL;
+    struct code_function *caller = code_map_find(&core->code, *back).function;
+    if (!caller || (caller != thread->hot->current->code && !follows_call(*back)))
+        return NULL;
+    return caller;
+}
