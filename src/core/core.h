@@ -146,6 +146,7 @@ struct core_options {
     bool python_lines; /* the engine tells where Python frames are: see core/python.h */
     bool keep_tail_calls;
     bool start_off;
+    bool calls_push;       /* a call puts its return address on the stack, below the frame's end */
     uint32_t max_contexts; /* 0: no limit */
 };
 

@@ -104,22 +104,12 @@ static bool starts_on_fresh_stack(struct core *core, const struct thread *thread
     /* From a scheduler's stack above this one. */
     if (hot->top[-1].stack_pointer > thread->stack->base->stack_pointer)
         return true;
+    /* A stack that is left to be gone on with later has its newest return address. */
     if (left < hot->top)
-        return sp > left->stack_pointer + 16;
+        return sp > left->stack_pointer + 16 &&
+               stack_will_return(core, &hot->top[-1], hot->top[-1].stack_pointer - 8);
     return hot->top[-1].stack_pointer - sp > STACK_FIRST_REACH &&
            hot->top - 1 > thread->stack->base;
-}
-
-/* Does a function start at `target` whose return address is that of `entry`, the oldest that sp has
- * left? Then what was called took arguments of its caller's off the stack, put its return address
- * above them, and jumped: the end of its frame is higher than it was, as with f.call(a) in V8. */
-static bool takes_arguments_off(struct core *core, const struct stack_entry *entry, uint64_t target,
-                                uint64_t sp)
-{
-    uint64_t word;
-
-    return code_map_is_entry(&core->code, target) && platform_read(sp, &word, sizeof word) &&
-           word == entry->return_address;
 }
 
 /* Explanations 1 to 7 of the head comment. True if entries or stacks changed. */
@@ -141,7 +131,9 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
             pop_to(core, thread, entry);
             return true;
         }
-    if (left < hot->top && takes_arguments_off(core, left, target, sp)) {
+    /* What was called took arguments of its caller's off the stack, put its return address above
+     * them and jumped, as f.call(a) does in V8: the frame ends higher than it did. */
+    if (left < hot->top && stack_starts_with(core, target, sp, left->return_address)) {
         if (hot->top - left > 1)
             core->repairs[REPAIR_UNWIND]++;
         pop_to(core, thread, left + 1);
@@ -209,6 +201,20 @@ static bool returns_elsewhere(const struct thread *thread, uint64_t target, uint
     return sp < entry[-1].stack_pointer && sp - entry->stack_pointer <= STACK_FIRST_REACH;
 }
 
+/* A return leads to the start of a function, and the return address of the newest call is nowhere
+ * above: the frame that it was made in was replaced by another, which goes on there. V8 does this to
+ * compiled code that it gives up. */
+static void leave_overwritten(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
+{
+    struct stack_entry *newest = thread->hot->top - 1;
+
+    if (newest == thread->stack->base || !code_map_is_entry(&core->code, target) ||
+        stack_will_return(core, newest, sp))
+        return;
+    core->repairs[REPAIR_UNWIND]++;
+    pop_to(core, thread, newest);
+}
+
 void core_return(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
     if (stack_return_from_swapper(core, thread, target, sp))
@@ -219,6 +225,7 @@ void core_return(struct core *core, struct thread *thread, uint64_t target, uint
     }
     if (resync(core, thread, target, sp))
         return;
+    leave_overwritten(core, thread, target, sp);
     const struct context *current = thread->hot->current;
     struct code_place place = code_map_find(&core->code, target);
     /* The bottom frame of a stack returns to whoever set the stack up, and a handler to the

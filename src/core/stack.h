@@ -42,6 +42,13 @@ bool stack_entry_says(const struct stack_entry *entry, uint64_t target, uint64_t
 
 /* ---- stack_pushed.c ---- */
 
+/* Does a function start at `target` that will return there? */
+bool stack_starts_with(struct core *core, uint64_t target, uint64_t sp, uint64_t return_address);
+
+/* Does the return address of the call lie on the stack, where it was put or, moved, from `lowest`
+ * on? If not, the call is over. True where that cannot be said. */
+bool stack_will_return(const struct core *core, const struct stack_entry *entry, uint64_t lowest);
+
 /* The function that the jump to the start of one at `target` is a call from, because a return
  * address was pushed for it by hand: *back. NULL: it is no call. */
 struct code_function *stack_pushed_caller(struct core *core, const struct thread *thread,

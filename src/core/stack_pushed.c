@@ -1,5 +1,8 @@
 /*
- * stack_pushed.c: calls that are made of a push and a jump.
+ * stack_pushed.c: what the return addresses on the program's own stack say, where calls push them:
+ * programs move them, overwrite them, and push some of their own.
+ *
+ * Calls that are made of a push and a jump:
  *
  *      push  where to go on        V8 does this when a function goes on in the interpreter, after
  *      jmp   function              an exception was caught or compiled code was given up: its frame
@@ -44,13 +47,36 @@ static bool follows_call(uint64_t address)
     return platform_read(address - sizeof bytes, bytes, sizeof bytes) && ends_with_call(bytes);
 }
 
+bool stack_starts_with(struct core *core, uint64_t target, uint64_t sp, uint64_t return_address)
+{
+    uint64_t word;
+
+    return core->options.calls_push && code_map_is_entry(&core->code, target) &&
+           platform_read(sp, &word, sizeof word) && word == return_address;
+}
+
+bool stack_will_return(const struct core *core, const struct stack_entry *entry, uint64_t lowest)
+{
+    enum { MOST_BYTES = 4096 };
+    uint64_t word;
+
+    if (!core->options.calls_push || entry->return_address & STACK_SIGNAL_MARK ||
+        entry->stack_pointer - lowest > MOST_BYTES)
+        return true;
+    for (uint64_t at = lowest; at < entry->stack_pointer; at += sizeof word)
+        if (!platform_read(at, &word, sizeof word) || word == entry->return_address)
+            return true;
+    return false;
+}
+
 struct code_function *stack_pushed_caller(struct core *core, const struct thread *thread,
                                           uint64_t target, uint64_t sp, uint64_t *back)
 {
     const struct stack_entry *newest = thread->hot->top - 1;
 
-    if (sp + 8 >= newest->stack_pointer || !code_map_is_entry(&core->code, target) ||
-        !platform_read(sp, back, sizeof *back) || code_map_is_entry(&core->code, *back))
+    if (!core->options.calls_push || sp + 8 >= newest->stack_pointer || !code_map_is_entry(&core->code, target) ||
+        !platform_read(sp, back, sizeof *back) || *back == newest->return_address ||
+        code_map_is_entry(&core->code, *back))
         return NULL;
     struct code_function *caller = code_map_find(&core->code, *back).function;
     if (!caller || (caller != thread->hot->current->code && !follows_call(*back)))

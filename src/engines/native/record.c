@@ -174,6 +174,7 @@ void record_init(char **command)
         .line_detail = options.line_detail,
         .python_lines = options.line_detail,
         .keep_tail_calls = options.keep_tail_calls,
+        .calls_push = true,
         .start_off = options.start_off,
         .max_contexts = options.max_contexts,
     };

@@ -24,7 +24,7 @@
 #include "pub_tool_libcproc.h"
 #include "pub_tool_options.h"
 
-struct engine_options options;
+struct engine_options options = {.core.calls_push = true};
 struct core core;
 struct thread *running;
 
