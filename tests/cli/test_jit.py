@@ -1,5 +1,6 @@
 """Code that programs make while they run has the names that were valid when it ran."""
 import json
+import json
 import os
 import re
 import shutil
@@ -303,6 +304,34 @@ def test_node_functions_and_their_tiers(tmp_path):
         assert times <= int(row.split()[4].replace(",", "")) < times + len(tiers)
     path = support.folded(flame, "--merge-tiers", "--skip-object=*/node", "--focus=JS:leaf *")
     assert re.search(r"JS: [^;]*app.js:1:1;JS:mid [^;]*;JS:leaf ", path)
+
+
+THROWN = """
+function after(x) { return x + 1; }
+function deep(n) { if (n === 0) throw new Error("x"); return deep(n - 1) + 1; }
+function catcher(n) { try { deep(n); } catch (e) { n = after.call(null, n); } return after(n); }
+let s = 0;
+for (let i = 0; i < 100; i++) s += catcher(i % 5);
+console.log(s);
+"""
+
+
+@needs_node
+def test_a_function_that_catches_goes_on_in_its_own_frame(tmp_path):
+    """V8 throws by jumping into the frame that catches, and goes on with a return address that it
+    pushes there; f.call(x) jumps with an argument less on the stack than it was called with."""
+    (tmp_path / "app.js").write_text(THROWN)
+    flame = tmp_path / "app.flame"
+    done = support.run("record", "--node", "--engine=native", "--detail=function", "-o", flame, "node",
+                       "--no-opt", "--no-sparkplug", tmp_path / "app.js")
+    assert done.stdout == "400\n"
+    repairs = json.loads(support.run("info", "--json", flame).stdout)["repairs"]
+    assert repairs["unmatched-return"] == repairs["new-stack"] == repairs["stack-switch"] == 0
+    assert repairs["unwind"] >= 100
+    paths = support.folded(flame, "--skip-object=*/node", "--focus=JS:~after *").splitlines()
+    assert len([path for path in paths if ";JS:~after " in path]) == 1
+    assert [path for path in paths if re.search(";JS:~catcher [^;]*;JS:~after [^;]*$", path)]
+    assert [count for name, count in calls(flame).items() if name.startswith("JS:~after ")] == [200]
 
 
 @needs_node
