@@ -101,7 +101,8 @@ static void place_roots(struct build *build)
 }
 
 /* V8 marks what made the code behind the first colon: JS:~f interpreted, ^ compiled at once, + and
- * * compiled to be fast. NULL: no mark. */
+ * * compiled to be fast. Up to Node 18 the word before it differs from tier to tier too. NULL: no
+ * mark. */
 static const char *tier_mark(const char *name)
 {
     static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Eval:", "Script:"};
@@ -121,7 +122,7 @@ static void strip_tiers(struct view *view)
         const char *mark = frame->kind == FUNCTION_JIT ? tier_mark(frame->name) : NULL;
         if (!mark)
             continue;
-        char *name = memory_format("%.*s%s", (int)(mark - frame->name), frame->name, mark + 1);
+        char *name = memory_format("JS:%s", mark + 1);
         frame->name = view_keep_text(view, name);
         free(name);
     }

@@ -100,7 +100,7 @@ def test_map_of_node(tmp_path):
         found, counts = printed("map", path)
         assert same(found, read_map(path))
         assert counts == "0 bad lines\n"
-        assert re.search(rb"^[0-9a-f]+ [0-9a-f]+ JS:[~^*+]leaf ", found, re.M)
+        assert re.search(rb"^[0-9a-f]+ [0-9a-f]+ (JS|LazyCompile):[~^*+]leaf ", found, re.M)
     finally:
         os.unlink(path)
 
@@ -111,7 +111,7 @@ def test_jitdump_of_node(tmp_path):
     found, counts = printed("jitdump", path)
     assert same(found, read_jitdump(path))
     assert counts == "0 bad, 0 unknown\n"
-    assert re.search(rb"^load \d+ \w+ \w+ \w+ JS:[~^*+]leaf ", found, re.M)
+    assert re.search(rb"^load \d+ \w+ \w+ \w+ (JS|LazyCompile):[~^*+]leaf ", found, re.M)
     assert b"\nline " in found and b"unwind " in found
 
 
