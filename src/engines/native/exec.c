@@ -103,7 +103,8 @@ long exec_call_execve(struct native_thread *thread)
     char path[4096];
     if (!take_path(r[REGISTER_RDI], path, sizeof path))
         return -EFAULT;
-    const char *program = proc_is_exe(path) ? proc_program() : path;
+    bool itself = proc_is_exe(AT_FDCWD, path);
+    const char *program = itself ? proc_program() : path;
     long state = load_check(program);
     if (state < 0)
         return state;
@@ -112,6 +113,8 @@ long exec_call_execve(struct native_thread *thread)
         if (!thread->is_vfork)
             record_finish(0);
         lock_give(&cache.lock);
+        if (itself)
+            thread->registers[REGISTER_RDI] = (uint64_t)program;
         return syscalls_pass_on(thread);
     }
     return run_engine(thread, program, r[REGISTER_RSI], r[REGISTER_RDX]);
@@ -135,11 +138,16 @@ long exec_call_execveat(struct native_thread *thread)
             return -ENOENT;
     }
     string_add(&builder, path);
-    long state = load_check(full);
+    bool itself = proc_is_exe(AT_FDCWD, full);
+    const char *program = itself ? proc_program() : full;
+    long state = load_check(program);
     if (state < 0)
         return state;
     if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced ||
-        (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW))
+        (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW)) {
+        if (itself)
+            thread->registers[REGISTER_RSI] = (uint64_t)program;
         return syscalls_pass_on(thread);
-    return run_engine(thread, full, r[REGISTER_RDX], r[REGISTER_R10]);
+    }
+    return run_engine(thread, program, r[REGISTER_RDX], r[REGISTER_R10]);
 }

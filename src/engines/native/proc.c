@@ -1,8 +1,8 @@
 /*
  * proc.c: see proc.h.
  *
- * /proc/self/exe, also by pid and through task: its link is the program's path, and opening it
- * opens the program. What else the kernel says of a process (cmdline, environ, auxv) it is told
+ * /proc/self/exe, whatever path leads there: its link is the program's path, and opening it opens the
+ * program. What else the kernel says of a process (cmdline, environ, auxv) it is told
  * when the program is loaded (load.c).
  */
 #include "engines/native/proc.h"
@@ -11,6 +11,7 @@
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
 #include <errno.h>
+#include <fcntl.h>
 
 static const char *program;
 
@@ -23,6 +24,10 @@ const char *proc_program(void)
 {
     return program;
 }
+
+/* ---- which files are the process's own ---- */
+
+#define PATH_BYTES 4096
 
 /* The text after `prefix`, NULL if it is not there. */
 static const char *after(const char *text, const char *prefix)
@@ -38,53 +43,80 @@ static const char *after_number(const char *text, uint64_t number)
     return after(text, digits);
 }
 
-/* What `path` names below the process's own folder of /proc, or its thread's; NULL: elsewhere. */
-static const char *own_file(const char *path)
+/* /proc/PID, or /proc/PID/task/TID, of this process. */
+static bool is_own_folder(const char *path)
 {
-    const char *rest = after(path, "/proc/");
-    const char *next = after(rest, "self/");
-    if (!next)
-        next = after(rest, "thread-self/");
-    if (!next && rest)
-        next = after(after_number(rest, sys(getpid)), "/");
-    const char *task = after(next, "task/");
-    if (task) {
-        while (*task >= '0' && *task <= '9')
-            task++;
-        next = after(task, "/");
-    }
-    return next;
+    const char *rest = after_number(after(path, "/proc/"), sys(getpid));
+    const char *task = after(rest, "/task/");
+    while (task && *task >= '0' && *task <= '9')
+        task++;
+    return (rest && !*rest) || (task && !*task);
 }
 
-bool proc_is_exe(const char *path)
+/* Where the kernel finds the folder `path`, from `folder` on if it is relative. */
+static bool resolve(long folder, const char *path, char *to, size_t size)
 {
-    const char *file = own_file(path);
-    return file && !strcmp(file, "exe");
+    char link[32];
+    struct string_builder builder = {link, 0, sizeof link};
+    long file = sys(openat, folder, *path ? path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (sys_failed(file))
+        return false;
+    string_add(&builder, "/proc/self/fd/");
+    string_add_number(&builder, file, 10);
+    long length = sys(readlink, link, to, size - 1);
+    sys(close, file);
+    if (sys_failed(length))
+        return false;
+    to[length] = 0;
+    return true;
 }
 
-static bool is_maps(const char *path)
+/* A path of the program's, copied; false if it is too long or not there. Never beyond a page that it
+ * may end in. */
+static bool take_path(uint64_t address, char path[PATH_BYTES])
 {
-    const char *file = own_file(path);
-    return file && (!strcmp(file, "maps") || !strcmp(file, "smaps"));
-}
-
-/* A path of the program's, copied; false if it is too long or not there. */
-static bool take_path(uint64_t address, char *path, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (!gate_copy(path + i, (const char *)address + i, 1))
+    for (size_t length = 0; length < PATH_BYTES;) {
+        size_t step = 64 - (address + length) % 64;
+        step = step > PATH_BYTES - length ? PATH_BYTES - length : step;
+        if (!gate_copy(path + length, (const char *)address + length, step))
             return false;
-        if (!path[i])
-            return true;
+        for (size_t end = length + step; length < end; length++)
+            if (!path[length])
+                return true;
     }
     return false;
 }
 
-static bool names_exe(uint64_t address)
+/* What the path at `address` names in the process's own folder of /proc, or its thread's, however it
+ * gets there: one of the files that show the engine. */
+enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS };
+
+static enum own_file own_file(long folder, uint64_t address)
 {
-    char path[64];
-    return take_path(address, path, sizeof path) && proc_is_exe(path);
+    static const char *const names[] = {
+        [OWN_EXE] = "exe", [OWN_MAPS] = "maps", [OWN_SMAPS] = "smaps"};
+    char path[PATH_BYTES], found[PATH_BYTES];
+    size_t name = 0;
+    if (!take_path(address, path))
+        return OWN_NONE;
+    for (size_t i = 0; path[i]; i++)
+        if (path[i] == '/')
+            name = i + 1;
+    for (enum own_file file = OWN_EXE; file <= OWN_SMAPS; file++) {
+        if (strcmp(path + name, names[file]))
+            continue;
+        path[name] = 0;
+        return resolve(folder, path, found, sizeof found) && is_own_folder(found) ? file : OWN_NONE;
+    }
+    return OWN_NONE;
 }
+
+bool proc_is_exe(long folder, const char *path)
+{
+    return own_file(folder, (uint64_t)path) == OWN_EXE;
+}
+
+/* ---- system calls ---- */
 
 static long put_link(uint64_t to, uint64_t size)
 {
@@ -99,7 +131,7 @@ static long put_link(uint64_t to, uint64_t size)
 long proc_call_readlink(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
-    if (names_exe(r[REGISTER_RDI]))
+    if (own_file(AT_FDCWD, r[REGISTER_RDI]) == OWN_EXE)
         return put_link(r[REGISTER_RSI], r[REGISTER_RDX]);
     return syscalls_pass_on(thread);
 }
@@ -107,7 +139,7 @@ long proc_call_readlink(struct native_thread *thread)
 long proc_call_readlinkat(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
-    if (names_exe(r[REGISTER_RSI]))
+    if (own_file((int)r[REGISTER_RDI], r[REGISTER_RSI]) == OWN_EXE)
         return put_link(r[REGISTER_RDX], r[REGISTER_R10]);
     return syscalls_pass_on(thread);
 }
@@ -116,38 +148,66 @@ long proc_call_readlinkat(struct native_thread *thread)
 static long call_on_program(struct native_thread *thread, unsigned path_register)
 {
     uint64_t kept = thread->registers[path_register];
-    if (!names_exe(kept))
-        return syscalls_pass_on(thread);
     thread->registers[path_register] = (uint64_t)program;
     long result = syscalls_pass_on(thread);
     thread->registers[path_register] = kept;
     return result;
 }
 
-static long open_file(struct native_thread *thread, unsigned path_register, unsigned flags_register)
+static long open_file(struct native_thread *thread, long folder, unsigned path_register,
+                      uint64_t flags)
 {
-    char path[64];
-    if (take_path(thread->registers[path_register], path, sizeof path) && is_maps(path))
-        return proc_open_maps(path, thread->registers[flags_register]);
-    return call_on_program(thread, path_register);
+    switch (own_file(folder, thread->registers[path_register])) {
+    case OWN_EXE:
+        return flags & O_NOFOLLOW ? syscalls_pass_on(thread)
+                                  : call_on_program(thread, path_register);
+    case OWN_MAPS:
+        return proc_open_maps("/proc/self/maps", flags);
+    case OWN_SMAPS:
+        return proc_open_maps("/proc/self/smaps", flags);
+    default:
+        return syscalls_pass_on(thread);
+    }
 }
 
 long proc_call_open(struct native_thread *thread)
 {
-    return open_file(thread, REGISTER_RDI, REGISTER_RSI);
+    return open_file(thread, AT_FDCWD, REGISTER_RDI, thread->registers[REGISTER_RSI]);
 }
 
 long proc_call_openat(struct native_thread *thread)
 {
-    return open_file(thread, REGISTER_RSI, REGISTER_RDX);
+    const uint64_t *r = thread->registers;
+    return open_file(thread, (int)r[REGISTER_RDI], REGISTER_RSI, r[REGISTER_RDX]);
 }
 
 long proc_call_path(struct native_thread *thread)
 {
+    if (own_file(AT_FDCWD, thread->registers[REGISTER_RDI]) != OWN_EXE)
+        return syscalls_pass_on(thread);
     return call_on_program(thread, REGISTER_RDI);
+}
+
+/* The link itself is as the kernel has it. */
+static long call_path_at(struct native_thread *thread, uint64_t flags)
+{
+    const uint64_t *r = thread->registers;
+    if ((flags & AT_SYMLINK_NOFOLLOW) || own_file((int)r[REGISTER_RDI], r[REGISTER_RSI]) != OWN_EXE)
+        return syscalls_pass_on(thread);
+    return call_on_program(thread, REGISTER_RSI);
 }
 
 long proc_call_path_at(struct native_thread *thread)
 {
-    return call_on_program(thread, REGISTER_RSI);
+    return call_path_at(thread, 0);
+}
+
+long proc_call_newfstatat(struct native_thread *thread)
+{
+    return call_path_at(thread, thread->registers[REGISTER_R10]);
+}
+
+long proc_call_statx(struct native_thread *thread)
+{
+    return call_path_at(thread, thread->registers[REGISTER_RDX]);
 }

@@ -1,4 +1,5 @@
 /* What a process can see of itself: prints the same alone and under an engine. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,6 +43,30 @@ static void print_maps(const char *path)
     printf("%s: strange %lu, stack %lu, heap %lu, code %lu\n", path, strange, stack, in_heap, code);
 }
 
+/* By a folder's descriptor, by a way round, from the folder itself. */
+static void print_exe(const char *name)
+{
+    char link[4096];
+    struct stat of_link, by_link, by_name;
+    int folder = open("/proc/self", O_PATH | O_DIRECTORY);
+    ssize_t here = readlinkat(folder, "exe", link, sizeof link);
+    ssize_t round = readlink("/proc/self/task/../../self/exe", link, sizeof link);
+    int file = openat(folder, "exe", O_RDONLY);
+
+    fstat(file, &by_link);
+    close(file);
+    stat(name, &by_name);
+    printf("exe %zd %zd, opened %d", here - (ssize_t)strlen(name), round - (ssize_t)strlen(name),
+           by_link.st_ino == by_name.st_ino);
+    fstatat(folder, "exe", &by_link, 0);
+    lstat("/proc/self/exe", &of_link);
+    printf(", found %d, a link %d", by_link.st_ino == by_name.st_ino, S_ISLNK(of_link.st_mode));
+    fchdir(folder);
+    close(folder);
+    printf(", from there %zd\n", readlink("exe", link, sizeof link) - (ssize_t)strlen(name));
+    print_maps("maps");
+}
+
 int main(int count, char **arguments)
 {
     char link[4096] = "", own[64];
@@ -69,5 +94,6 @@ int main(int count, char **arguments)
     pthread_attr_getstack(&attributes, &stack, &size);
     printf("stack %d\n", (char *)&count >= (char *)stack && (char *)&count < (char *)stack + size);
     printf("descriptor %d\n", dup(0));
+    print_exe(arguments[0]);
     return 0;
 }
