@@ -13,6 +13,7 @@
 #include "engines/native/load.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
+#include "engines/native/seccomp.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
@@ -108,13 +109,14 @@ long exec_call_execve(struct native_thread *thread)
     long state = load_check(program);
     if (state < 0)
         return state;
-    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced) {
+    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced || thread->filters) {
         lock_take(&cache.lock);
         if (!thread->is_vfork)
             record_finish(0);
         lock_give(&cache.lock);
         if (itself)
             thread->registers[REGISTER_RDI] = (uint64_t)program;
+        seccomp_hand_over(thread);
         return syscalls_pass_on(thread);
     }
     return run_engine(thread, program, r[REGISTER_RSI], r[REGISTER_RDX]);
@@ -143,10 +145,11 @@ long exec_call_execveat(struct native_thread *thread)
     long state = load_check(program);
     if (state < 0)
         return state;
-    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced ||
+    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced || thread->filters ||
         (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW)) {
         if (itself)
             thread->registers[REGISTER_RSI] = (uint64_t)program;
+        seccomp_hand_over(thread);
         return syscalls_pass_on(thread);
     }
     return run_engine(thread, program, r[REGISTER_RDX], r[REGISTER_R10]);

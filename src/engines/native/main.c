@@ -20,7 +20,7 @@
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
- *     repeatable.c  one processor, clock and chance
+ *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
  * heap are then never touched (but for two that code in the cache borrows), and leaving the cache

@@ -470,6 +470,21 @@ void signals_safe_point(struct native_thread *thread)
 
 /* ---- faults of instruction fetch ---- */
 
+bool signals_raise(struct native_thread *thread, const void *siginfo)
+{
+    const siginfo_t *info = siginfo;
+    if (thread->pending)
+        send_again(thread);
+    else
+        thread->held_mask = signals_set_mask(~faults);
+    if ((thread->held_mask & BIT(info->si_signo)) ||
+        thread->actions[info->si_signo].handler == (uint64_t)SIG_IGN)
+        return false;
+    thread->pending = info->si_signo;
+    memcpy(thread->held_info, info, sizeof *info);
+    return true;
+}
+
 /* The kernel makes the frame for a signal the thread sends itself; cr2 and the error code are
  * those of the last real fault, which nobody can tell from ours. */
 void signals_raise_fetch(struct native_thread *thread, bool illegal)
@@ -481,14 +496,7 @@ void signals_raise_fetch(struct native_thread *thread, bool illegal)
                    : maps_find(thread->pc, &mapping) ? SEGV_ACCERR
                                                      : SEGV_MAPERR;
     info.si_addr = (void *)thread->pc;
-    if (thread->pending)
-        send_again(thread);
-    else
-        thread->held_mask = signals_set_mask(~faults);
-    thread->pending = info.si_signo;
-    memcpy(thread->held_info, &info, sizeof info);
-    uint64_t blocked = thread->held_mask & BIT(info.si_signo);
-    if (blocked) /* a fault that is blocked ends the process */
+    if (!signals_raise(thread, &info)) /* a fault that is blocked ends the process */
         end_by_signal(info.si_signo);
 }
 

@@ -32,6 +32,9 @@ void signals_init_thread(struct native_thread *thread);
 /* Nothing executable, or no instruction, at the thread's pc: the program gets SIGSEGV or SIGILL. */
 void signals_raise_fetch(struct native_thread *thread, bool illegal);
 
+/* The program gets this signal for what it did. False: it blocks or ignores it, and should die. */
+bool signals_raise(struct native_thread *thread, const void *siginfo);
+
 /* A held signal is delivered now; the thread's state is complete, no lock is held. Returns only
  * if there was none, or it was of no consequence. */
 void signals_safe_point(struct native_thread *thread);

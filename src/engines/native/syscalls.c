@@ -14,6 +14,7 @@
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
+#include "engines/native/seccomp.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -331,6 +332,8 @@ static const syscall_function table[512] = {
     [__NR_faccessat2] = proc_call_path_at,
     [__NR_arch_prctl] = call_arch_prctl,
     [__NR_ptrace] = call_ptrace,
+    [__NR_prctl] = seccomp_call_prctl,
+    [__NR_seccomp] = seccomp_call_seccomp,
     [__NR_clock_gettime] = repeatable_call_clock_gettime,
     [__NR_gettimeofday] = repeatable_call_gettimeofday,
     [__NR_time] = repeatable_call_time,
@@ -351,6 +354,8 @@ void syscalls_init(const struct program *program)
 
 bool syscalls_perform(struct native_thread *thread)
 {
+    if (seccomp_is_on(thread) && !seccomp_allows(thread))
+        return true;
     uint64_t number = thread->registers[REGISTER_RAX];
     syscall_function function = number < 512 ? table[number] : NULL;
     uint64_t next = thread->pc;

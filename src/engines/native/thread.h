@@ -79,6 +79,8 @@ struct native_thread {
     struct stack_entry *lent_entries;
     size_t lent_count;
     bool is_traced; /* it asked its parent to trace it */
+    bool is_strict; /* seccomp.c */
+    const struct filter *filters;
     uint64_t forks; /* how many children it made by fork */
 
     /* signals.c */

@@ -189,6 +189,20 @@ void threads_forget_children(void)
             forget_children(thread);
 }
 
+bool threads_is_last(const struct native_thread *thread)
+{
+    return !thread->is_vfork && live_count == 1;
+}
+
+void threads_share_filters(const struct native_thread *thread)
+{
+    lock_take(&cache.lock);
+    for (struct native_thread *other = all; other; other = other->next)
+        if (!other->is_free && !other->is_vfork)
+            other->filters = thread->filters;
+    lock_give(&cache.lock);
+}
+
 void threads_forget_others(struct native_thread *thread)
 {
     all = thread;
@@ -255,6 +269,8 @@ static struct native_thread *child_of(struct native_thread *maker, uint64_t flag
     child->registers[REGISTER_R11] = child->flags = maker->flags;
     child->pc = maker->pc;
     child->is_vfork = (flags & CLONE_VM) && !(flags & CLONE_THREAD);
+    child->filters = maker->filters;
+    child->is_strict = maker->is_strict;
     child->actions = maker->actions;
     if (!(flags & CLONE_SIGHAND))
         child->actions = signals_new_actions(maker);

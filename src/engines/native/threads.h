@@ -14,6 +14,12 @@ long threads_call_clone(struct native_thread *thread);
 long threads_call_clone3(struct native_thread *thread);
 long threads_call_fork(struct native_thread *thread);
 long threads_call_vfork(struct native_thread *thread);
+/* Is it the only one that runs? */
+bool threads_is_last(const struct native_thread *thread);
+
+/* seccomp.c: all threads of the process get this one's. */
+void threads_share_filters(const struct native_thread *thread);
+
 _Noreturn long threads_call_exit(struct native_thread *thread);
 _Noreturn long threads_call_exit_group(struct native_thread *thread);
 
