@@ -1,7 +1,7 @@
 # A thin front: meson does the building. `make demo` and `make test` are all a newcomer needs.
 BUILD := build
 
-.PHONY: all deps deps-test demo test test-all bench asan fuzz format install clean
+.PHONY: all deps deps-test deps-test-all demo test test-all bench asan fuzz format install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -16,13 +16,16 @@ deps:
 deps-test:
 	@./deps.sh test
 
+deps-test-all:
+	@./deps.sh test-all
+
 demo: all
 	@./examples/demo.sh
 
 test: deps-test all
 	@./tests/run.sh
 
-test-all: deps-test all
+test-all: deps-test-all all
 	@./tests/run.sh --all
 
 bench: deps-test all

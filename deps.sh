@@ -1,6 +1,7 @@
 #!/bin/sh
-# deps.sh [test]: installs what the build needs, or with `test` what the tests need too, and this
-# machine lacks. Does nothing, fast, when nothing is missing. sudo is used only when not root.
+# deps.sh [test | test-all]: installs what the build needs, or with `test` what `make test` needs too,
+# with `test-all` the programs of `make test-all` as well, and this machine lacks. Does nothing, fast,
+# when nothing is missing. sudo is used only when not root.
 set -e
 
 # the build, and the unit tests that are built with it
@@ -14,7 +15,10 @@ packages="$packages libsecp256k1-dev"
 # the trampoline extension
 packages="$packages python3-dev"
 
-if [ "$1" = test ]; then
+tests=
+case "$1" in test | test-all) tests=yes ;; esac
+
+if [ "$tests" ]; then
     packages="$packages python3-pytest python3-pytest-xdist clang libclang-rt-14-dev"
     # programs to profile, and readers of what we export
     packages="$packages bzip2 sqlite3 perl dwz llvm golang-go linux-perf time"
@@ -25,13 +29,19 @@ if [ "$1" = test ]; then
     # the viewer, in a real browser
     packages="$packages nodejs chromium fonts-dejavu-core"
 fi
+if [ "$1" = test-all ]; then
+    # real programs under the native engine
+    packages="$packages ruby lua5.4 luajit php-cli gawk openssl xz-utils zstd vim-tiny busybox-static"
+    packages="$packages default-jdk-headless gdb ffmpeg imagemagick jq bc"
+    packages="$packages redis-server nginx-light postgresql curl"
+fi
 
 missing=
 for package in $packages; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 # npm comes with some builds of nodejs, and its package would be in their way.
-[ "$1" != test ] || command -v npm >/dev/null || missing="$missing npm"
+[ -z "$tests" ] || command -v npm >/dev/null || missing="$missing npm"
 if [ -n "$missing" ]; then
     echo "trueflame: installing:$missing" >&2
     as_root=
@@ -40,7 +50,7 @@ if [ -n "$missing" ]; then
     $as_root apt-get update -qq
     $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 fi
-[ "$1" = test ] || exit 0
+[ "$tests" ] || exit 0
 
 # For the tests of the viewer only; without them those tests are skipped, and say so.
 cd "$(dirname "$0")/tests/browser"

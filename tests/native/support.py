@@ -16,7 +16,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"
 
 def run(command, **more):
     return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          capture_output=True, env=ENVIRONMENT, timeout=120, **more)
+                          capture_output=True, env=ENVIRONMENT, timeout=600, **more)
 
 
 def record(folder, command, *options):
