@@ -218,7 +218,7 @@ static struct code_place anonymous_place(struct code_map *map, uint64_t address)
     };
 }
 
-struct code_place code_map_find(struct code_map *map, uint64_t address)
+struct code_place code_map_peek(struct code_map *map, uint64_t address)
 {
     struct code_module *module = find_module(map, address);
 
@@ -228,8 +228,19 @@ struct code_place code_map_find(struct code_map *map, uint64_t address)
     ptrdiff_t below = range_below(module, inside);
     if (below >= 0 && inside < module->ranges[below].end)
         return place_of_range(module, &module->ranges[below]);
-    discover(module, inside, below);
-    return place_of_range(module, &module->ranges[below + 1]);
+    return (struct code_place){.module = module};
+}
+
+struct code_place code_map_find(struct code_map *map, uint64_t address)
+{
+    struct code_place place = code_map_peek(map, address);
+
+    if (place.function || place.plt || place.module == map->anonymous)
+        return place;
+    uint64_t inside = address - place.module->bias;
+    ptrdiff_t below = range_below(place.module, inside);
+    discover(place.module, inside, below);
+    return place_of_range(place.module, &place.module->ranges[below + 1]);
 }
 
 struct code_place code_map_translate(struct code_map *map, uint64_t address)

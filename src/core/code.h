@@ -119,6 +119,10 @@ void code_map_remove(struct code_map *map, uint64_t start, uint64_t end);
 /* The place of an absolute address where a block begins. */
 struct code_place code_map_find(struct code_map *map, uint64_t address);
 
+/* The same for an address that is only looked at, ahead of the program: where nothing is known, no
+ * function begins for that; its place has none. */
+struct code_place code_map_peek(struct code_map *map, uint64_t address);
+
 /* The function that a call to `address` enters: as code_map_find, but where no symbol covers the
  * address a function begins here from now on. NULL for a PLT. */
 struct code_function *code_map_called(struct code_map *map, uint64_t address);

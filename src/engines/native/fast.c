@@ -126,7 +126,7 @@ static void emit_room_check(struct emitter *e, uint64_t miss)
 unsigned plt_stub(uint64_t target, uint64_t *slot)
 {
     struct instruction instruction;
-    struct code_place place = code_map_find(&core.code, target);
+    struct code_place place = code_map_peek(&core.code, target);
     uint64_t at = target, end = maps_executable_end(target);
     unsigned count = 0;
     if (!place.plt)
@@ -151,7 +151,7 @@ unsigned plt_stub(uint64_t target, uint64_t *slot)
 static uint32_t call_site(struct translation *t, unsigned index)
 {
     uint64_t pc = t->pc + t->offsets[index];
-    return tree_site(&core.tree, pc, code_map_find(&core.code, pc).module);
+    return tree_site(&core.tree, pc, code_map_peek(&core.code, pc).module);
 }
 
 static uint32_t last_place(uint32_t site)

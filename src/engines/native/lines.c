@@ -108,7 +108,7 @@ uint32_t lines_run(const struct translation *t, unsigned first, unsigned end)
     for (unsigned i = first; i < end; i++)
         if (t->instructions[i].class != CLASS_REFUSED)
             lengths[count++] = t->instructions[i].length;
-    struct code_module *module = code_map_find(&core.code, address).module;
+    struct code_module *module = code_map_peek(&core.code, address).module;
     return count ? core_block(&core, address, module, count, lengths) : 0;
 }
 
@@ -127,7 +127,7 @@ uint32_t lines_stub(const struct translation *t, unsigned last)
         instruction_decode((const uint8_t *)at, 15, &instruction);
         at += lengths[i] = instruction.length;
     }
-    struct code_module *module = code_map_find(&core.code, target).module;
+    struct code_module *module = code_map_peek(&core.code, target).module;
     return count ? core_block(&core, target, module, count, lengths) : 0;
 }
 
@@ -283,7 +283,7 @@ void lines_count_path(struct native_thread *thread, uint64_t pc, unsigned count)
             pc += lengths[ran++] = instruction.length;
         if (!ran)
             return;
-        struct code_module *module = code_map_find(&core.code, start).module;
+        struct code_module *module = code_map_peek(&core.code, start).module;
         add_count(thread->hot.current->key + core_block(&core, start, module, ran, lengths), 1);
         count -= ran;
         pc += instruction.class == CLASS_ORDINARY ? 0 : instruction.immediate;

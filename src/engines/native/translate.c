@@ -30,7 +30,7 @@ static struct translation translation;
  * that never return. */
 static bool goes_on_after_call(const struct translation *t, uint64_t next)
 {
-    struct code_place place = code_map_find(&core.code, next);
+    struct code_place place = code_map_peek(&core.code, next);
     return !t->plt && !t->checked && !place.plt && place.function == t->function &&
            (t->function || place.module->kind == CODE_ANONYMOUS);
 }
@@ -77,7 +77,7 @@ static bool leaves_function(const struct translation *t, uint64_t next, uint64_t
 {
     if (next < end)
         return false;
-    struct code_place place = code_map_find(&core.code, next);
+    struct code_place place = code_map_peek(&core.code, next);
     return place.function != t->function || place.plt != t->plt;
 }
 
