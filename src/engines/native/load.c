@@ -563,6 +563,9 @@ void load_program(struct program *program)
         program->entry = loader.bias + loader.header.e_entry;
     }
     vdso = options.repeatable ? remove_vdso() : move_vdso();
+    struct mapping part;
+    if (vdso && maps_find(vdso, &part))
+        record_add_vdso(vdso, part.end);
     put_stack(program, &image, dynamic ? &loader : NULL, kernel_stack_top());
     if (image.executable_stack)
         make_stack_executable(program->stack_pointer);

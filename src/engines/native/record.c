@@ -10,6 +10,7 @@
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -210,6 +211,14 @@ void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file)
         return;
     path[length] = 0;
     code_map_add_file(&core.code, path, start, end, offset);
+}
+
+void record_add_vdso(uint64_t start, uint64_t end)
+{
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)start;
+    uint64_t size = header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize;
+    if (size <= end - start)
+        code_map_add_image(&core.code, "[vdso]", (const uint8_t *)start, size, start, end, start);
 }
 
 struct file_sink {

@@ -33,6 +33,9 @@ static inline void record_settle(struct native_thread *thread)
 /* Executable memory [start, end) holds the file behind descriptor `file` from `offset` on. */
 void record_add_file(uint64_t start, uint64_t end, uint64_t offset, long file);
 
+/* The kernel's own code, from its ELF header on. */
+void record_add_vdso(uint64_t start, uint64_t end);
+
 /* In the child of a fork: costs begin at zero, paths stay. */
 void record_forked(struct native_thread *thread);
 
