@@ -168,9 +168,11 @@ void threads_catch_up(struct native_thread *thread)
     core_resume(&core, thread->thread);
 }
 
-/* A thread without children leaves the cache at its next call, and catches up. */
+/* The others wait for the lock, and catch up when they have it. One that could not be stopped has no
+ * children any more, so that it leaves the cache at its next call. */
 void threads_change_plane(struct native_thread *thread)
 {
+    stop_others();
     for (struct native_thread *other = all; other; other = other->next) {
         if (other == thread || other->is_free || other->ended)
             continue;
