@@ -21,7 +21,7 @@ def oracle(folder):
 @pytest.fixture(scope="session")
 def compiled(folder):
     def compile_program(name, *flags):
-        program = folder / f"{name}{'-'.join(flags)}"
+        program = folder / "".join([name, *(str(flag).replace("/", "-") for flag in flags)])
         if not program.exists():
             subprocess.run(["gcc", "-O1", "-std=gnu11", "-w", "-pthread", "-o", program,
                             HERE / "programs" / f"{name}.c", *flags], check=True)

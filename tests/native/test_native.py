@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from support import BUILD, record, run, same_as_alone
+from support import BUILD, HERE, TRUEFLAME, record, run, same_as_alone
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
@@ -22,6 +22,32 @@ def test_program_is_not_disturbed(name, detail, compiled, folder):
 def test_thread_that_runs_to_the_end_is_counted(compiled, folder):
     info = same_as_alone(folder, [compiled("running_thread")], "--detail=function")
     assert info["total_instructions"] >= 3 * 100000000
+
+
+def folded(folder):
+    return run([TRUEFLAME, "export", "-f", "folded", folder / "profile.flame"]).stdout.decode()
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
+def test_recording_is_switched_on_for_a_thread_in_a_loop(detail, compiled, folder):
+    same_as_alone(folder, [compiled("window", "-I", HERE.parent.parent / "include")], "--start=off",
+                  f"--detail={detail}")
+    spins = [line for line in folded(folder).splitlines() if ";spin " in line]
+    assert len(spins) == 1 and int(spins[0].split()[-1]) > 1000
+
+
+def test_the_kernels_own_code_has_names(compiled, folder):
+    info = same_as_alone(folder, [compiled("clocks")])
+    modules = [module["path"] for module in info["modules"]]
+    assert "[vdso]" in modules and "[anon]" not in folded(folder)
+
+
+@pytest.mark.parametrize("kind", ("interrupt", "jump"))
+def test_instructions_that_leave_64_bit_code_are_refused(kind, compiled, folder):
+    done, _ = record(folder, [compiled("leaves_64_bits"), kind])
+    assert done.returncode != 0
+    assert done.stderr.startswith(b"trueflame: the program uses ")
+    assert b"--engine=valgrind" in done.stderr and done.stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("name", ("signals", "threads"))

@@ -176,6 +176,7 @@ _Noreturn static void stop_refused(const struct exit *exit)
     char address[32];
     struct string_builder builder = {address, 0, sizeof address};
     string_add_number(&builder, exit->pc, 16);
+    record_finish(STATUS_FAILED);
     fail("the program uses ", exit->refusal, " at 0x", address,
          ", which the native engine cannot run; use --engine=valgrind", NULL);
 }

@@ -240,14 +240,21 @@ done:
 
 /* ---- the rest ---- */
 
+_Noreturn static void stop_for_gs(void)
+{
+    lock_take(&cache.lock);
+    record_finish(STATUS_FAILED);
+    fail("the program uses the gs register, which the native engine needs for itself; "
+         "use --engine=valgrind",
+         NULL);
+}
+
 static long call_arch_prctl(struct native_thread *thread)
 {
     switch (thread->registers[REGISTER_RDI]) {
     case ARCH_SET_GS:
         if (thread->registers[REGISTER_RSI])
-            fail("the program uses the gs register, which the native engine needs for itself; "
-                 "use --engine=valgrind",
-                 NULL);
+            stop_for_gs();
         return 0;
     case ARCH_GET_GS:
         return gate_copy((void *)thread->registers[REGISTER_RSI], &(uint64_t){0}, 8) ? 0 : -EFAULT;
