@@ -11,6 +11,7 @@
 #include "cli/record.h"
 #include "common/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -50,31 +51,51 @@ static void fix_environment(void)
             putenv(values[i]);
 }
 
-/* The sentence an engine left that could not start. */
-static int report_engine_failure(const char *run_folder)
+/* The sentence an engine left that could not start; false: it could. */
+static bool read_refusal(const char *run_folder, char *sentence, size_t size)
 {
     char *path = memory_format("%s/error", run_folder);
     FILE *file = fopen(path, "r");
-    char sentence[1024] = "";
 
     free(path);
     if (!file)
-        return OK;
-    size_t length = fread(sentence, 1, sizeof sentence - 1, file);
+        return false;
+    size_t length = fread(sentence, 1, size - 1, file);
     sentence[length] = '\0';
     fclose(file);
-    return cli_fail("%s", sentence);
+    return true;
+}
+
+/* Has a process left anything in the run folder but a refusal? */
+static bool has_run(const char *run_folder)
+{
+    DIR *folder = opendir(run_folder);
+    bool any = false;
+
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        any |= entry->d_name[0] != '.' && strcmp(entry->d_name, "error") != 0;
+    if (folder)
+        closedir(folder);
+    return any;
 }
 
 static int record_in(const struct record_options *options, const struct engine *engine,
-                     const char *run_folder)
+                     const struct engine *otherwise, const char *run_folder)
 {
     struct error error;
+    char sentence[1024];
     int wait_status = record_run(options, engine, run_folder);
-    int failed = report_engine_failure(run_folder);
 
-    if (failed)
-        return failed;
+    if (read_refusal(run_folder, sentence, sizeof sentence)) {
+        if (!otherwise || otherwise->refuses(options) || has_run(run_folder))
+            return cli_fail("%s", sentence);
+        if (!options->quiet)
+            fprintf(stderr, "trueflame: %s: the %s engine runs it\n", sentence, otherwise->name);
+        char *path = memory_format("%s/error", run_folder);
+        unlink(path);
+        free(path);
+        return record_in(options, otherwise, NULL, run_folder);
+    }
     if (record_write(options, run_folder, true, wait_status, &error))
         return cli_fail_error(&error);
     if (!options->quiet)
@@ -101,7 +122,8 @@ static bool can_be_written(const char *path)
     return true;
 }
 
-static int record_with(struct record_options *options, const struct engine *engine)
+static int record_with(struct record_options *options, const struct engine *engine,
+                       const struct engine *otherwise)
 {
     const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 
@@ -113,7 +135,7 @@ static int record_with(struct record_options *options, const struct engine *engi
         return cli_fail("%s: %s", run_folder, strerror(errno));
     if (options->repeatable)
         fix_environment();
-    int status = record_in(options, engine, run_folder);
+    int status = record_in(options, engine, otherwise, run_folder);
     nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     free(run_folder);
     return status;
@@ -122,12 +144,12 @@ static int record_with(struct record_options *options, const struct engine *engi
 int command_record(int argc, char **argv)
 {
     struct record_options options;
-    const struct engine *engine;
+    const struct engine *engine, *otherwise;
     bool done;
-    int status = record_parse(argc, argv, &options, &engine, &done);
+    int status = record_parse(argc, argv, &options, &engine, &otherwise, &done);
 
     if (!status && !done)
-        status = record_with(&options, engine);
+        status = record_with(&options, engine, otherwise);
     record_options_free(&options);
     return status;
 }

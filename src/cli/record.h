@@ -7,9 +7,10 @@
 #include "engines/engine.h"
 
 /* record_options.c: the command line. Returns OK, or an exit status to leave with; `--help` was
- * answered if that is 0 and *done is set. */
+ * answered if that is 0 and *done is set. *otherwise is the engine for what *engine finds that it
+ * cannot run, NULL for none. */
 int record_parse(int argc, char **argv, struct record_options *options,
-                 const struct engine **engine, bool *done);
+                 const struct engine **engine, const struct engine **otherwise, bool *done);
 
 void record_options_free(struct record_options *options);
 

@@ -18,7 +18,8 @@ static const char help[] =
     "Runs COMMAND and counts every instruction it executes, by full call path.\n"
     "  -o FILE                  the profile to write (NAME.flame, NAME the program's)\n"
     "  --engine=auto|native|valgrind|riscv\n"
-    "                           what runs the program (auto: by what kind of program it is)\n"
+    "                           what runs the program (auto: native where it can, else\n"
+    "                           valgrind; with --repeatable valgrind; RISC-V guests: riscv)\n"
     "  --start=on|off           off: record nothing until the program asks for it\n"
     "  --skip-object=GLOB       charge code of these objects to their nearest caller (repeatable)\n"
     "  --skip-function=GLOB     likewise for functions\n"
@@ -216,23 +217,33 @@ static const struct engine *const engines[] = {
     [ENGINE_RISCV] = &riscv_engine,
 };
 
-/* By the kind of program. A script is run by an interpreter of this machine. */
-static int choose_engine(struct record_options *options, int choice, const struct engine **engine)
+/* By the kind of program. A script is run by an interpreter of this machine. Threads in one order,
+ * which is what --repeatable is about, are the reference's. */
+static int choose_by_program(const struct record_options *options, bool riscv)
+{
+    if (riscv)
+        return ENGINE_RISCV;
+    return options->repeatable ? ENGINE_VALGRIND : ENGINE_NATIVE;
+}
+
+static int choose_engine(struct record_options *options, int choice, const struct engine **engine,
+                         const struct engine **otherwise)
 {
     Elf64_Ehdr header;
     bool elf = read_elf_header(options->program, &header);
+    bool riscv = elf && header.e_machine == EM_RISCV;
 
-    if (choice == ENGINE_AUTO)
-        choice = elf && header.e_machine == EM_RISCV ? ENGINE_RISCV : ENGINE_VALGRIND;
-    if (choice == ENGINE_RISCV && (!elf || header.e_machine != EM_RISCV))
+    *otherwise = NULL;
+    if (choice == ENGINE_AUTO) {
+        choice = choose_by_program(options, riscv);
+        *otherwise = choice == ENGINE_NATIVE ? &valgrind_engine : NULL;
+    }
+    if (choice == ENGINE_RISCV && !riscv)
         return cli_fail("%s: not a RISC-V program", options->program);
     if (choice != ENGINE_RISCV && elf &&
         (header.e_machine != EM_X86_64 || header.e_ident[EI_CLASS] != ELFCLASS64))
         return cli_fail("%s: not an x86-64 program", options->program);
-    size_t count = sizeof engines / sizeof *engines;
-    *engine = (size_t)choice < count ? engines[choice] : NULL;
-    if (!*engine)
-        return cli_fail("record: this engine is not part of this build");
+    *engine = engines[choice];
     const char *why = (*engine)->refuses(options);
     if (why)
         return cli_fail("%s: the %s engine cannot run it: %s", options->program, (*engine)->name,
@@ -241,7 +252,7 @@ static int choose_engine(struct record_options *options, int choice, const struc
 }
 
 int record_parse(int argc, char **argv, struct record_options *options,
-                 const struct engine **engine, bool *done)
+                 const struct engine **engine, const struct engine **otherwise, bool *done)
 {
     int choice = ENGINE_AUTO;
 
@@ -276,7 +287,7 @@ int record_parse(int argc, char **argv, struct record_options *options,
                         "after `trueflame symbolize`");
     if (!options->output)
         options->output = options->own_output = memory_format("%s.flame", basename(argv[optind]));
-    return choose_engine(options, choice, engine);
+    return choose_engine(options, choice, engine, otherwise);
 }
 
 void record_options_free(struct record_options *options)
