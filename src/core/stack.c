@@ -133,7 +133,7 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
         }
     /* What was called took arguments of its caller's off the stack, put its return address above
      * them and jumped, as f.call(a) does in V8: the frame ends higher than it did. */
-    if (left < hot->top && stack_starts_with(core, target, sp, left->return_address)) {
+    if (left < hot->top && stack_has_on_top(core, sp, left->return_address)) {
         if (hot->top - left > 1)
             core->repairs[REPAIR_UNWIND]++;
         pop_to(core, thread, left + 1);

@@ -42,8 +42,9 @@ bool stack_entry_says(const struct stack_entry *entry, uint64_t target, uint64_t
 
 /* ---- stack_pushed.c ---- */
 
-/* Does a function start at `target` that will return there? */
-bool stack_starts_with(struct core *core, uint64_t target, uint64_t sp, uint64_t return_address);
+/* Does the stack end with the return address? What runs then will return there, at the start of a
+ * function or not. */
+bool stack_has_on_top(const struct core *core, uint64_t sp, uint64_t return_address);
 
 /* Does the return address of the call lie on the stack, where it was put or, moved, from `lowest`
  * on? If not, the call is over. True where that cannot be said. */

@@ -47,12 +47,12 @@ static bool follows_call(uint64_t address)
     return platform_read(address - sizeof bytes, bytes, sizeof bytes) && ends_with_call(bytes);
 }
 
-bool stack_starts_with(struct core *core, uint64_t target, uint64_t sp, uint64_t return_address)
+bool stack_has_on_top(const struct core *core, uint64_t sp, uint64_t return_address)
 {
     uint64_t word;
 
-    return core->options.calls_push && code_map_is_entry(&core->code, target) &&
-           platform_read(sp, &word, sizeof word) && word == return_address;
+    return core->options.calls_push && platform_read(sp, &word, sizeof word) &&
+           word == return_address;
 }
 
 bool stack_will_return(const struct core *core, const struct stack_entry *entry, uint64_t lowest)
