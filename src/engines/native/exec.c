@@ -141,9 +141,9 @@ struct exec {
 /* The program is replaced: by itself under the engine, or without it. */
 static long replace(struct native_thread *thread, const struct exec *exec)
 {
-    char buffer[4096];
-    bool itself = proc_is_exe(AT_FDCWD, exec->path);
-    const char *program = itself ? proc_program() : exec->path;
+    char buffer[PATH_BYTES], found[PATH_BYTES];
+    bool is_link = proc_is_exe(AT_FDCWD, exec->path, found);
+    const char *program = is_link ? found : exec->path;
     long state = load_check(program);
     if (state < 0)
         return state;
@@ -156,7 +156,7 @@ static long replace(struct native_thread *thread, const struct exec *exec)
         record_finish(0);
         lock_give(&cache.lock);
     }
-    if (itself)
+    if (is_link)
         thread->registers[exec->path_register] = (uint64_t)program;
     seccomp_hand_over(thread);
     return syscalls_pass_on(thread);

@@ -546,7 +546,7 @@ void load_program(struct program *program)
     program->environment = keep_list(program->environment);
     program->path =
         memcpy(arena_allocate(strlen(program->path) + 1), program->path, strlen(program->path) + 1);
-    name_process(program->path);
+    const char *called = program->path; /* not a script's interpreter */
     open_program(program, &image);
     read_headers(&image);
     if (changes_user(image.file) && sys(getuid))
@@ -569,4 +569,5 @@ void load_program(struct program *program)
     put_stack(program, &image, dynamic ? &loader : NULL, kernel_stack_top());
     if (image.executable_stack)
         make_stack_executable(program->stack_pointer);
+    name_process(called); /* last: by then all else is the program's, whoever looks */
 }

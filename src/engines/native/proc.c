@@ -20,14 +20,7 @@ void proc_set_program(const char *path)
     program = path;
 }
 
-const char *proc_program(void)
-{
-    return program;
-}
-
 /* ---- which files are the process's own ---- */
-
-#define PATH_BYTES 4096
 
 /* The text after `prefix`, NULL if it is not there. */
 static const char *after(const char *text, const char *prefix)
@@ -35,22 +28,17 @@ static const char *after(const char *text, const char *prefix)
     return text && string_starts(text, prefix) ? text + strlen(prefix) : NULL;
 }
 
-static const char *after_number(const char *text, uint64_t number)
+/* The process of which `path` is the folder, or a thread's: /proc/PID, /proc/PID/task/TID; else 0. */
+static uint64_t process_of(const char *path)
 {
-    char digits[24];
-    struct string_builder builder = {digits, 0, sizeof digits};
-    string_add_number(&builder, number, 10);
-    return after(text, digits);
-}
-
-/* /proc/PID, or /proc/PID/task/TID, of this process. */
-static bool is_own_folder(const char *path)
-{
-    const char *rest = after_number(after(path, "/proc/"), sys(getpid));
-    const char *task = after(rest, "/task/");
+    uint64_t pid = 0;
+    const char *at = after(path, "/proc/");
+    for (; at && *at >= '0' && *at <= '9'; at++)
+        pid = 10 * pid + (*at - '0');
+    const char *task = after(at, "/task/");
     while (task && *task >= '0' && *task <= '9')
         task++;
-    return (rest && !*rest) || (task && !*task);
+    return at && (!*at || (task && !*task)) ? pid : 0;
 }
 
 /* Where the kernel finds the folder `path`, from `folder` on if it is relative. */
@@ -88,67 +76,77 @@ static bool take_path(uint64_t address, char path[PATH_BYTES])
 }
 
 /* What the path at `address` names in the process's own folder of /proc, or its thread's, however it
- * gets there: one of the files that show the engine. */
+ * gets there: one of the files that show the engine. Of another process under the engine, `exe`. */
 enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS };
 
-static enum own_file own_file(long folder, uint64_t address)
+/* `program` is the one that it is the link of, if it is that. */
+static enum own_file own_file(long folder, uint64_t address, char program_path[PATH_BYTES])
 {
     static const char *const names[] = {
         [OWN_EXE] = "exe", [OWN_MAPS] = "maps", [OWN_SMAPS] = "smaps"};
-    char path[PATH_BYTES], found[PATH_BYTES];
+    char path[PATH_BYTES];
     size_t name = 0;
     if (!take_path(address, path))
         return OWN_NONE;
     for (size_t i = 0; path[i]; i++)
         if (path[i] == '/')
             name = i + 1;
-    for (enum own_file file = OWN_EXE; file <= OWN_SMAPS; file++) {
-        if (strcmp(path + name, names[file]))
-            continue;
-        path[name] = 0;
-        return resolve(folder, path, found, sizeof found) && is_own_folder(found) ? file : OWN_NONE;
-    }
-    return OWN_NONE;
+    enum own_file file = OWN_EXE;
+    while (file <= OWN_SMAPS && strcmp(path + name, names[file]))
+        file++;
+    path[name] = 0;
+    if (file > OWN_SMAPS || !resolve(folder, path, program_path, PATH_BYTES))
+        return OWN_NONE;
+    uint64_t pid = process_of(program_path);
+    if (!pid || (file != OWN_EXE && pid != (uint64_t)sys(getpid)))
+        return OWN_NONE;
+    if (pid != (uint64_t)sys(getpid))
+        return proc_program_of(pid, program_path, PATH_BYTES) ? OWN_EXE : OWN_NONE;
+    struct string_builder builder = {program_path, 0, PATH_BYTES};
+    string_add(&builder, program);
+    return file;
 }
 
-bool proc_is_exe(long folder, const char *path)
+bool proc_is_exe(long folder, const char *path, char program_path[PATH_BYTES])
 {
-    return own_file(folder, (uint64_t)path) == OWN_EXE;
+    return own_file(folder, (uint64_t)path, program_path) == OWN_EXE;
 }
 
 /* ---- system calls ---- */
 
-static long put_link(uint64_t to, uint64_t size)
+static long put_link(const char *path, uint64_t to, uint64_t size)
 {
     if ((int64_t)size <= 0)
         return -EINVAL;
-    size_t length = strlen(program);
+    size_t length = strlen(path);
     if (length > size)
         length = size;
-    return gate_copy((void *)to, program, length) ? (long)length : -EFAULT;
+    return gate_copy((void *)to, path, length) ? (long)length : -EFAULT;
 }
 
 long proc_call_readlink(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
-    if (own_file(AT_FDCWD, r[REGISTER_RDI]) == OWN_EXE)
-        return put_link(r[REGISTER_RSI], r[REGISTER_RDX]);
+    char path[PATH_BYTES];
+    if (own_file(AT_FDCWD, r[REGISTER_RDI], path) == OWN_EXE)
+        return put_link(path, r[REGISTER_RSI], r[REGISTER_RDX]);
     return syscalls_pass_on(thread);
 }
 
 long proc_call_readlinkat(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
-    if (own_file((int)r[REGISTER_RDI], r[REGISTER_RSI]) == OWN_EXE)
-        return put_link(r[REGISTER_RDX], r[REGISTER_R10]);
+    char path[PATH_BYTES];
+    if (own_file((int)r[REGISTER_RDI], r[REGISTER_RSI], path) == OWN_EXE)
+        return put_link(path, r[REGISTER_RDX], r[REGISTER_R10]);
     return syscalls_pass_on(thread);
 }
 
 /* The call, with the program's path in place of /proc/self/exe. */
-static long call_on_program(struct native_thread *thread, unsigned path_register)
+static long call_on(struct native_thread *thread, unsigned path_register, const char *path)
 {
     uint64_t kept = thread->registers[path_register];
-    thread->registers[path_register] = (uint64_t)program;
+    thread->registers[path_register] = (uint64_t)path;
     long result = syscalls_pass_on(thread);
     thread->registers[path_register] = kept;
     return result;
@@ -157,10 +155,10 @@ static long call_on_program(struct native_thread *thread, unsigned path_register
 static long open_file(struct native_thread *thread, long folder, unsigned path_register,
                       uint64_t flags)
 {
-    switch (own_file(folder, thread->registers[path_register])) {
+    char path[PATH_BYTES];
+    switch (own_file(folder, thread->registers[path_register], path)) {
     case OWN_EXE:
-        return flags & O_NOFOLLOW ? syscalls_pass_on(thread)
-                                  : call_on_program(thread, path_register);
+        return flags & O_NOFOLLOW ? syscalls_pass_on(thread) : call_on(thread, path_register, path);
     case OWN_MAPS:
         return proc_open_maps("/proc/self/maps", flags);
     case OWN_SMAPS:
@@ -183,18 +181,21 @@ long proc_call_openat(struct native_thread *thread)
 
 long proc_call_path(struct native_thread *thread)
 {
-    if (own_file(AT_FDCWD, thread->registers[REGISTER_RDI]) != OWN_EXE)
+    char path[PATH_BYTES];
+    if (own_file(AT_FDCWD, thread->registers[REGISTER_RDI], path) != OWN_EXE)
         return syscalls_pass_on(thread);
-    return call_on_program(thread, REGISTER_RDI);
+    return call_on(thread, REGISTER_RDI, path);
 }
 
 /* The link itself is as the kernel has it. */
 static long call_path_at(struct native_thread *thread, uint64_t flags)
 {
     const uint64_t *r = thread->registers;
-    if ((flags & AT_SYMLINK_NOFOLLOW) || own_file((int)r[REGISTER_RDI], r[REGISTER_RSI]) != OWN_EXE)
+    char path[PATH_BYTES];
+    if ((flags & AT_SYMLINK_NOFOLLOW) ||
+        own_file((int)r[REGISTER_RDI], r[REGISTER_RSI], path) != OWN_EXE)
         return syscalls_pass_on(thread);
-    return call_on_program(thread, REGISTER_RSI);
+    return call_on(thread, REGISTER_RSI, path);
 }
 
 long proc_call_path_at(struct native_thread *thread)

@@ -8,10 +8,12 @@
 
 /* `path` is the program's file, absolute, kept by the caller. */
 void proc_set_program(const char *path);
-const char *proc_program(void);
 
-/* Is this, from `folder` on, the process's own /proc/.../exe? */
-bool proc_is_exe(long folder, const char *path);
+#define PATH_BYTES 4096
+
+/* Is this, from `folder` on, the /proc/.../exe of the process or of another under the engine?
+ * `program_path` is its program then. */
+bool proc_is_exe(long folder, const char *path, char program_path[PATH_BYTES]);
 
 long proc_call_readlink(struct native_thread *thread);
 long proc_call_readlinkat(struct native_thread *thread);
@@ -22,7 +24,10 @@ long proc_call_path_at(struct native_thread *thread); /* it is the second */
 long proc_call_newfstatat(struct native_thread *thread);
 long proc_call_statx(struct native_thread *thread);
 
-/* proc_maps.c: a descriptor for maps or smaps at `path`, less what is the engine's; or -errno. */
+/* proc_maps.c: the program that another process runs under the engine; false: it is none. */
+bool proc_program_of(uint64_t pid, char *path, size_t size);
+
+/* A descriptor for maps or smaps at `path`, less what is the engine's; or -errno. */
 long proc_open_maps(const char *path, uint64_t flags);
 
 #endif

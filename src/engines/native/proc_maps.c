@@ -2,7 +2,8 @@
  * proc_maps.c: /proc/self/maps and smaps as they would be without the engine.
  *
  * The program gets a file in memory with the kernel's lines, as of the moment it was opened, less
- * those for the engine's own memory.
+ * those for the engine's own memory. And which program another process runs under the engine: the
+ * one that its headers are mapped from.
  */
 #include "engines/native/arena.h"
 #include "engines/native/proc.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define LINE_MAX 8192
 
@@ -92,4 +94,77 @@ long proc_open_maps(const char *path, uint64_t flags)
     long result = sys(fcntl, filter.to, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
     sys(close, filter.to);
     return result;
+}
+
+/* ---- other processes ---- */
+
+static long open_of(uint64_t pid, const char *name)
+{
+    char path[64];
+    struct string_builder builder = {path, 0, sizeof path};
+    string_add(&builder, "/proc/");
+    string_add_number(&builder, pid, 10);
+    string_add(&builder, name);
+    return sys(open, path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool runs_engine(uint64_t pid)
+{
+    struct stat own, other;
+    long file = open_of(pid, "/exe");
+    if (sys_failed(file))
+        return false;
+    bool same = !sys_failed(sys(fstat, file, &other)) &&
+                !sys_failed(sys(stat, "/proc/self/exe", &own)) && own.st_ino == other.st_ino &&
+                own.st_dev == other.st_dev;
+    sys(close, file);
+    return same;
+}
+
+/* Where its program's headers are: the engine has told the kernel. */
+static uint64_t headers_of(uint64_t pid)
+{
+    uint64_t vector[128] = {0}, headers = 0; /* Elf64_auxv_t */
+    long file = open_of(pid, "/auxv");
+    if (sys_failed(file))
+        return 0;
+    sys(read, file, vector, sizeof vector - 16);
+    sys(close, file);
+    for (unsigned i = 0; vector[i] && i < 126; i += 2)
+        if (vector[i] == 3 /* AT_PHDR */)
+            headers = vector[i + 1];
+    return headers;
+}
+
+/* START-END PROTECTION OFFSET DEVICE INODE     PATH */
+static bool take_mapped_path(const struct filter *filter, char *path, size_t size)
+{
+    const char *at = filter->line, *end = filter->line + filter->size - 1;
+    while (at < end && *at != '/')
+        at++;
+    size_t length = end - at;
+    if (at == end || length >= size)
+        return false;
+    memcpy(path, at, length);
+    path[length] = 0;
+    return true;
+}
+
+bool proc_program_of(uint64_t pid, char *path, size_t size)
+{
+    uint64_t headers = runs_engine(pid) ? headers_of(pid) : 0, start, end;
+    struct filter filter = {.from = headers ? open_of(pid, "/maps") : -1};
+    bool found = false;
+    if (sys_failed(filter.from))
+        return false;
+    for (char c; !found && sys(read, filter.from, &c, 1) == 1;) {
+        filter.line[filter.size++] = c;
+        if (c != '\n' && filter.size < LINE_MAX)
+            continue;
+        found = is_heading(&filter, &start, &end) && headers >= start && headers < end &&
+                take_mapped_path(&filter, path, size);
+        filter.size = 0;
+    }
+    sys(close, filter.from);
+    return found;
 }
