@@ -251,7 +251,8 @@ uint32_t raw_read_block(struct reader *reader, struct cursor *cursor, const uint
     uint32_t *place =
         map_place(&reader->code[modules[raw_module]].blocks, address << 8 | (instructions & 255));
     const struct raw_jit *jit = &reader->jit[raw_module];
-    if (!jit->line_count && *place != MAP_ABSENT &&
+    /* Not one with lines, which are those of a function that had the address before. */
+    if (!jit->line_count && *place != MAP_ABSENT && !profile->blocks[*place].piece_count &&
         same_block(profile, *place, address, lengths, instructions))
         return *place;
     uint32_t row = *place = (uint32_t)profile->block_count;

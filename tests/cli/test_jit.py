@@ -191,7 +191,8 @@ def test_lines_of_a_jitdump(recorder, tmp_path):
     if recorder.detail != "line":
         pytest.skip("lines need line detail")
     recorder("dump", tmp_path, *"emit 0 spin 5 line 0 0 7 made.js load 0 0x40 a run 0 2 "
-             "emit 0x100 spin 6 line 0x100 0 9 made.js load 0x100 0x40 b run 0x100 3".split())
+             "emit 0x100 spin 6 line 0x100 0 9 made.js load 0x100 0x40 b run 0x100 3 "
+             "load 0 0x40 lineless run 0 4".split())
     lines = support.run("report", recorder.flame, "--lines=made.js").stdout
     assert re.search(rf"^\s*{2 * spin(5)} +[\d.]+% +7\b", lines, re.M)
     assert re.search(rf"^\s*{3 * spin(6)} +[\d.]+% +9\b", lines, re.M)
