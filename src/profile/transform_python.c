@@ -51,6 +51,7 @@ static const char *const plumbing_functions[] = {
     /* classes whose methods are Python's, generators */
     "type_call",
     "call_attribute",
+    "call_method*",
     "slot_tp_call",
     "slot_tp_init",
     "slot_tp_getattr_hook",

@@ -5,8 +5,9 @@ One line for each minor version from 3.9 to 3.14, the first found with headers:
 
     VERSION;INCLUDE_DIRECTORY[:INCLUDE_DIRECTORY];EXTENSION_SUFFIX
 
-Looked for: python3.X on PATH, python3 on PATH and in /usr/bin, and pyenv's versions. With --paths
-prints VERSION;EXECUTABLE for every distinct interpreter instead, headers or not (the tests use it).
+Looked for: python3.X and python3 on PATH, in /usr/bin and in the folders of /opt, and pyenv's
+versions. With --paths prints VERSION;EXECUTABLE for every distinct interpreter instead, headers or
+not (the tests use it).
 """
 import glob
 import os
@@ -33,6 +34,7 @@ def candidates():
         yield shutil.which(name)
         yield "/usr/bin/" + name
         yield from sorted(glob.glob(os.path.join(pyenv, "versions", "*", "bin", name)))
+        yield from sorted(glob.glob(os.path.join("/opt", "*", "bin", name)))
 
 
 def probe(path):

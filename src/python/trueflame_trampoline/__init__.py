@@ -19,7 +19,7 @@ except ModuleNotFoundError as _error:
     _built = sorted(
         _name.split(".")[1]
         for _name in _os.listdir(_os.path.dirname(__file__))
-        if _name.startswith("_trampoline.")
+        if _name.startswith("_trampoline.") and _name.endswith(".so")
     )
     raise ImportError(
         "trueflame has no trampolines for this interpreter (%s); it has them for %s"
