@@ -35,8 +35,9 @@
  *
  * What is not right yet:
  *   - the size of the address space shows the engine, and /proc/self/maps is a copy; a program that
- *     may be anywhere is at 0x10000000, where it may map something itself; rseq is not there (ENOSYS); ptrace of the program shows copied code, so that children which ask to be
- *     traced leave the recording with their next exec.
+ *     may be anywhere is at 0x10000000, where it may map something itself; rseq is not there
+ *     (ENOSYS); ptrace of the program shows copied code, so that children which ask to be traced
+ *     leave the recording with their next exec.
  *   - threads that still run when another ends the process are counted up to a moment, not to an
  *     instruction. A request to start or stop reaches other threads with their next call.
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
