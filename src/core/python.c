@@ -18,18 +18,24 @@ static struct python_entry *newest(const struct python_frames *frames)
     return &frames->items[frames->count - 1];
 }
 
-static void add_entry(struct python_frames *frames, struct python_entry entry)
+static void grow(struct python_frames *frames)
 {
-    if (frames->count == frames->capacity) {
-        size_t capacity = frames->capacity ? 2 * frames->capacity : 64;
-        struct python_entry *items = platform_allocate(capacity * sizeof *items);
-        for (size_t i = 0; i < frames->count; i++)
-            items[i] = frames->items[i];
-        platform_release(frames->items, frames->capacity * sizeof *items);
-        frames->items = items;
-        frames->capacity = capacity;
-    }
-    frames->items[frames->count++] = entry;
+    size_t capacity = frames->capacity ? 2 * frames->capacity : 64;
+    struct python_entry *items = platform_allocate(capacity * sizeof *items);
+
+    for (size_t i = 0; i < frames->count; i++)
+        items[i] = frames->items[i];
+    platform_release(frames->items, frames->capacity * sizeof *items);
+    frames->items = items;
+    frames->capacity = capacity;
+}
+
+/* A new entry, to be filled; others move. */
+static struct python_entry *add_entry(struct python_frames *frames)
+{
+    if (frames->count == frames->capacity)
+        grow(frames);
+    return &frames->items[frames->count++];
 }
 
 /* Activations that are deeper than this are over, however they ended. */
@@ -50,14 +56,14 @@ static uint64_t word_of(const struct python_module *module, const struct thread 
 static void add_base(const struct core *core, struct thread *thread, uint64_t depth, uint64_t frame,
                      struct context *evaluator)
 {
-    add_entry(&thread->stack->python, (struct python_entry){
-                                          .frame = frame,
-                                          .context = evaluator,
-                                          .depth = depth,
-                                          .state = thread->hot->python_state,
-                                          .word = word_of(core->python.module, thread),
-                                          .base = true,
-                                      });
+    *add_entry(&thread->stack->python) = (struct python_entry){
+        .frame = frame,
+        .context = evaluator,
+        .depth = depth,
+        .state = thread->hot->python_state,
+        .word = word_of(core->python.module, thread),
+        .base = true,
+    };
 }
 
 /* What inline code looks at, where no frame is known: readable memory, and the word all the same
@@ -97,20 +103,18 @@ static void settle(struct core *core, struct thread *thread)
     watch(core, thread->hot, entry);
 }
 
-/* The child of `parent` for a Python function or line, which a slot of the parent remembers: inline
- * code has the numbers of sites there, which are no addresses. */
-static struct context *child_of(struct tree *tree, struct context *parent,
+/* The child of `parent` for a Python function or line. */
+static struct context *child_of(struct core *core, struct context *parent,
                                 struct code_function *function)
 {
-    uint64_t key = (uintptr_t)function;
-    struct context_slot *slot = &parent->slots[(key >> 4 ^ key >> 7) % CONTEXT_SLOTS];
+    uint64_t hash = (parent->key ^ (uintptr_t)function) * TREE_MIX;
+    struct context **known = &core->python.children[hash >> (64 - PYTHON_CHILD_BITS)];
 
-    if (slot->site != key) {
-        struct context *child = tree_child_of(tree, parent, 0, function);
-        child->code = parent->code;
-        *slot = (struct context_slot){.site = key, .child = child};
+    if (!*known || (*known)->parent != parent || (*known)->function != function) {
+        *known = tree_child_of(&core->tree, parent, 0, function);
+        (*known)->code = parent->code;
     }
-    return slot->child;
+    return *known;
 }
 
 /* ---- lines ---- */
@@ -201,7 +205,7 @@ static void take_line(struct core *core, struct python_entry *entry)
         if (range && range->line)
             range->function = line;
     }
-    entry->context = child_of(&core->tree, whole, line);
+    entry->context = child_of(core, whole, line);
 }
 
 void python_line_changed(struct core *core, struct thread *thread)
@@ -229,36 +233,34 @@ static void find_lines(struct core *core, struct python_entry *entry, uint64_t c
 
 /* ---- frames ---- */
 
-/* A frame above the newest one, in the same activation; one that is not shown shares its context.
- * `called`: it has just become current. */
-static void add_frame(struct core *core, struct thread *thread, uint64_t address, bool called)
+/* A frame above the newest one, in the same activation; one that is not shown, or that cannot be
+ * read (`memory` is NULL), shares its context. `called`: it has just become current. */
+static void add_frame(struct core *core, struct thread *thread, uint64_t address,
+                      const struct python_frame *memory, bool called)
 {
-    struct python_frames *frames = &thread->stack->python;
-    struct python_entry entry = *newest(frames);
-    struct python_frame frame;
-    struct code_function *function = NULL;
     bool starts = false;
+    struct code_function *function =
+        memory ? python_function_of(&core->python, memory, &starts) : NULL;
+    struct python_entry *entry = add_entry(&thread->stack->python);
 
-    if (python_read_frame(core->python.module, address, &frame))
-        function = python_function_of(&core->python, &frame, &starts);
-    entry.frame = address;
-    entry.base = false;
-    entry.place = (struct python_place){0};
-    if (function) {
-        struct context *caller = entry.context;
-        /* Below the evaluator, not below the instructions that it calls. */
-        if (caller->function == core->python.module->handlers && caller->parent)
-            caller = caller->parent;
-        struct code_function *code = entry.context->code;
-        if (core->options.python_lines)
-            caller = unlined(core, caller);
-        entry.context = child_of(&core->tree, caller, function);
-        entry.context->code = code;
-        entry.context->calls += called && starts;
-        if (core->options.python_lines)
-            find_lines(core, &entry, frame.code, function);
-    }
-    add_entry(frames, entry);
+    *entry = entry[-1];
+    entry->frame = address;
+    entry->base = false;
+    entry->place = (struct python_place){0};
+    if (!function)
+        return;
+    struct context *caller = entry->context;
+    struct code_function *code = caller->code;
+    /* Below the evaluator, not below the instructions that it calls. */
+    if (caller->function == core->python.module->handlers && caller->parent)
+        caller = caller->parent;
+    if (core->options.python_lines)
+        caller = unlined(core, caller);
+    entry->context = child_of(core, caller, function);
+    entry->context->code = code;
+    entry->context->calls += called && starts;
+    if (core->options.python_lines)
+        find_lines(core, entry, memory->code, function);
 }
 
 static void note_frame(struct python *python, size_t count, uint64_t frame)
@@ -278,8 +280,11 @@ static void note_frame(struct python *python, size_t count, uint64_t frame)
 /* Puts python->path, youngest frame first, on the list. */
 static void add_path(struct core *core, struct thread *thread, size_t count, bool called)
 {
-    for (size_t i = count; i-- > 0;)
-        add_frame(core, thread, core->python.path[i], called && i == 0);
+    for (size_t i = count; i-- > 0;) {
+        struct python_frame memory;
+        bool read = python_read_frame(core->python.module, core->python.path[i], &memory);
+        add_frame(core, thread, core->python.path[i], read ? &memory : NULL, called && i == 0);
+    }
 }
 
 /* Puts `frame` and those between it and the newest one on the list. False if the newest one is
@@ -296,7 +301,10 @@ static bool add_descendants(struct core *core, struct thread *thread, uint64_t f
             return false;
         note_frame(&core->python, count++, at);
     }
-    add_path(core, thread, count, called);
+    if (count == 1)
+        add_frame(core, thread, frame, &memory, called);
+    else
+        add_path(core, thread, count, called);
     return true;
 }
 
@@ -430,7 +438,7 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
     if (newest(frames)->frame != frame &&
         !add_descendants(core, thread, frame, MOST_FRAMES, false)) {
         if (frame && python_read_frame(module, frame, &memory) && !memory.previous)
-            add_frame(core, thread, frame, false);
+            add_frame(core, thread, frame, &memory, false);
         else
             newest(frames)->frame = frame;
     }

@@ -124,6 +124,7 @@ struct python_module {
     bool told;           /* the engine's: it was said that it cannot be watched */
     bool checked;        /* frames look as the layout says: see python_function_of */
     uint64_t word_depth; /* how far below the caller's stack pointer the word is; 0: unknown */
+    uint64_t freer;      /* see python_freer; 0: nobody asked, or not known */
     struct python_layout layout;
 };
 
@@ -154,6 +155,7 @@ struct python_frames {
 struct python_known_code;
 
 #define PYTHON_RECENT_BITS 12
+#define PYTHON_CHILD_BITS  13
 
 /* What the core knows about the Pythons of a process. */
 struct python {
@@ -163,11 +165,15 @@ struct python {
     size_t function_count, function_capacity;
     struct code_module **files; /* hash of path */
     size_t file_count, file_capacity;
-    uint64_t *path; /* frames on their way onto the list */
+    struct context *children[1 << PYTHON_CHILD_BITS]; /* a cache: contexts of functions and lines */
+    uint64_t *path;                                   /* frames on their way onto the list */
     size_t path_capacity;
     struct python_lines **lines; /* hash of function and line table */
     size_t lines_count, lines_capacity;
-    struct python_lines *recent_lines[1 << PYTHON_RECENT_BITS]; /* by the code's address */
+    struct {
+        uint64_t code;
+        struct python_lines *lines;
+    } recent_lines[1 << PYTHON_RECENT_BITS]; /* by the code's address */
     struct context **unlined; /* by context number: the same path without lines */
     size_t unlined_capacity;
     uint64_t nowhere; /* an instruction pointer for when there is no frame */
@@ -179,6 +185,13 @@ struct python_module *python_recognise(struct code_module *module, const uint8_t
 
 /* The offsets, once the program's memory is in place. False: this version is not known. */
 bool python_prepare(struct python_module *module);
+
+/* The function that frees code objects, an address of the program; 0 if it is not known yet. Who asks
+ * calls python_code_freed each time that it begins, with its first argument: from then on nothing
+ * that is known about a code object is read again. To be asked before any block of the module is
+ * translated. */
+uint64_t python_freer(struct python_module *module);
+void python_code_freed(struct python *python, uint64_t code);
 
 /* Does the watch apply to the code there? Its blocks are then the engine's to watch. */
 bool python_evaluates(const struct python_module *module, const struct code_function *function);
@@ -259,6 +272,9 @@ struct python_lines {
 /* Of the code object at `code`, which `function` is. NULL if it cannot be read. */
 struct python_lines *python_lines_of(struct python *python, uint64_t code,
                                      struct code_function *function);
+
+/* The code object is no more. */
+void python_lines_forget(struct python *python, uint64_t code);
 
 /* The range with this instruction; before the first one, the first. NULL: there is none. */
 struct python_line_range *python_lines_find(const struct python_lines *lines, uint64_t offset);

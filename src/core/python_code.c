@@ -2,8 +2,9 @@
  * python_code.c: what a Python frame executes, read from the program's memory.
  *
  * A code object is known by its address, but the address is used again when it is freed, and so
- * may be the addresses of its strings. What is remembered about one is therefore believed only if
- * its strings, their first characters and its line are still those that were seen.
+ * may be the addresses of its strings. An engine can tell when one is freed (python_freer); if it
+ * does not, what is remembered is believed only if the code's strings, their hashes or first
+ * characters, and its line are still those that were seen.
  *
  * Functions are one for each (qualified name, file, first line): code that is compiled a thousand
  * times from the same source is one function.
@@ -18,6 +19,8 @@
 #define LOWEST_ADDRESS 65536 /* nothing is mapped below */
 #define GLANCE_BYTES   64    /* of a string's characters, when it is seen again */
 #define TEXT_MOST      4096  /* characters of a name */
+#define NO_HASH        UINT64_MAX
+#define SMALLEST_PAGE  4096
 
 #define GENERATOR_FLAGS    0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define OWNED_BY_GENERATOR 1u
@@ -47,30 +50,43 @@ static uint32_t half_at(const uint8_t *bytes, unsigned offset)
     return half;
 }
 
-/* The program's memory. What the interpreter is about to use itself need not be asked for, once it
- * is clear that things are where the layout says; engines that watch share its address space.
- * A word on the program's stack is another matter: who moves stacks about moves it too. */
+/* The program's memory, which engines that watch share; NULL if it cannot be read. What is asked for
+ * is smaller than a page: if both its ends can be read, all of it can. */
+static const uint8_t *bytes_at(uint64_t address, size_t size_bytes)
+{
+    uint64_t last = address + size_bytes - sizeof last, word;
+    bool one_page = (address ^ last) < SMALLEST_PAGE;
+
+    return platform_read(last, &word, sizeof word) &&
+                   (one_page || platform_read(address, &word, sizeof word))
+               ? (const uint8_t *)(uintptr_t)address
+               : NULL;
+}
+
+/* What the interpreter is about to use itself need not be asked for, once it is clear that things
+ * are where the layout says. A frame that a word on the program's stack says is another matter: who
+ * moves stacks about moves that word too. */
 static const uint8_t *live_bytes(const struct python_module *module, uint64_t address,
-                                 uint8_t *buffer, size_t size_bytes)
+                                 size_t size_bytes)
 {
     if (module->checked && address >= LOWEST_ADDRESS && !module->layout.has_c_frame)
         return (const uint8_t *)(uintptr_t)address;
-    return platform_read(address, buffer, size_bytes) ? buffer : NULL;
+    return bytes_at(address, size_bytes);
 }
 
-/* What a code object that was believed holds is there as long as it is. */
+/* What a code object that was believed holds is there as long as it is, and what the evaluator was
+ * called with is too. */
 static const uint8_t *held_bytes(const struct python_module *module, uint64_t address,
-                                 uint8_t *buffer, size_t size_bytes)
+                                 size_t size_bytes)
 {
     if (module->checked && address >= LOWEST_ADDRESS)
         return (const uint8_t *)(uintptr_t)address;
-    return platform_read(address, buffer, size_bytes) ? buffer : NULL;
+    return bytes_at(address, size_bytes);
 }
 
 bool python_read_word(const struct python_module *module, uint64_t address, uint64_t *word)
 {
-    uint8_t buffer[sizeof *word];
-    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
+    const uint8_t *bytes = held_bytes(module, address, sizeof *word);
 
     if (bytes)
         *word = word_at(bytes, 0);
@@ -81,8 +97,7 @@ bool python_read_frame(const struct python_module *module, uint64_t address,
                        struct python_frame *frame)
 {
     const struct python_layout *layout = &module->layout;
-    uint8_t buffer[PYTHON_FRAME_BYTES];
-    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
+    const uint8_t *bytes = live_bytes(module, address, PYTHON_FRAME_BYTES);
 
     if (!bytes)
         return false;
@@ -99,6 +114,7 @@ bool python_read_frame(const struct python_module *module, uint64_t address,
 
 struct text_head {
     uint64_t length;
+    uint64_t hash;       /* the interpreter's, of all characters; NO_HASH: nobody asked yet */
     unsigned kind;       /* bytes a character */
     uint64_t characters; /* address */
 };
@@ -107,13 +123,13 @@ static bool read_text_head(const struct python_module *module, uint64_t address,
                            struct text_head *head)
 {
     const struct python_layout *layout = &module->layout;
-    uint8_t buffer[PYTHON_TEXT_BYTES];
-    const uint8_t *bytes = held_bytes(module, address, buffer, sizeof buffer);
+    const uint8_t *bytes = held_bytes(module, address, PYTHON_TEXT_BYTES);
 
     if (!bytes)
         return false;
     unsigned state = half_at(bytes, layout->text_state) >> layout->text_kind_shift;
     head->length = word_at(bytes, layout->text_length);
+    head->hash = word_at(bytes, layout->text_length + 8);
     head->kind = state & 7;
     bool compact = state >> 3 & 1, ascii = state >> 4 & 1;
     if (!compact || (head->kind != 1 && head->kind != 2 && head->kind != 4))
@@ -122,25 +138,28 @@ static bool read_text_head(const struct python_module *module, uint64_t address,
     return true;
 }
 
+/* Terms that do not wait for each other: this is done for every Python call. */
 static uint64_t glance_at(const struct python_module *module, uint64_t address)
 {
     struct text_head head;
-    uint8_t buffer[GLANCE_BYTES] = {0};
-    uint64_t hash = 0;
+    uint64_t hash = 0, last = 0;
 
     if (!read_text_head(module, address, &head))
         return 0;
+    if (head.hash != NO_HASH)
+        return head.hash;
     uint64_t size_bytes = head.length * head.kind;
     size_bytes = size_bytes < GLANCE_BYTES ? size_bytes : GLANCE_BYTES;
-    const uint8_t *bytes = held_bytes(module, head.characters, buffer, size_bytes);
+    const uint8_t *bytes = held_bytes(module, head.characters, size_bytes + sizeof last);
     if (!bytes)
         return 0;
     unsigned i = 0;
     for (; i + 8 <= size_bytes; i += 8)
-        hash = ((hash ^ word_at(bytes, i)) * MIX) ^ hash >> 31;
+        hash += word_at(bytes, i) * (MIX + 2 * i);
     for (; i < size_bytes; i++)
-        hash = (hash ^ bytes[i]) * MIX;
-    return (hash ^ head.length) * MIX;
+        last = last << 8 | bytes[i];
+    hash += (last ^ head.length) * (MIX + 2 * GLANCE_BYTES);
+    return hash ^ hash >> 32;
 }
 
 static size_t put_utf8(char *out, uint32_t character)
@@ -310,14 +329,31 @@ static bool same_code(const struct python_known_code *a, const struct python_kno
            a->flags == b->flags && a->glance == b->glance;
 }
 
+/* Where what is known about the code object at `address` would be. */
+static struct python_known_code *known_code(const struct python *python, uint64_t address)
+{
+    return &python->codes[address * MIX >> (64 - CODE_BITS)];
+}
+
+void python_code_freed(struct python *python, uint64_t address)
+{
+    if (python->codes && known_code(python, address)->address == address)
+        known_code(python, address)->address = 0;
+    python_lines_forget(python, address);
+}
+
 /* NULL if there is no code object at `address`. */
 static const struct python_known_code *code_at(struct python *python, uint64_t address)
 {
     const struct python_module *module = python->module;
     const struct python_layout *layout = &module->layout;
-    uint8_t buffer[PYTHON_CODE_BYTES];
-    const uint8_t *bytes = live_bytes(module, address, buffer, sizeof buffer);
 
+    if (!python->codes)
+        python->codes = platform_allocate(sizeof *python->codes << CODE_BITS);
+    struct python_known_code *known = known_code(python, address);
+    if (module->freer && known->address == address)
+        return known;
+    const uint8_t *bytes = live_bytes(module, address, PYTHON_CODE_BYTES);
     if (!bytes || word_at(bytes, 8) != module->module->bias + module->code_type)
         return NULL;
     struct python_known_code code = {
@@ -329,9 +365,6 @@ static const struct python_known_code *code_at(struct python *python, uint64_t a
         .flags = half_at(bytes, layout->code_flags),
     };
     code.glance = glance_at(module, code.qualified_name) ^ glance_at(module, code.file) >> 1;
-    if (!python->codes)
-        python->codes = platform_allocate(sizeof code << CODE_BITS);
-    struct python_known_code *known = &python->codes[address * MIX >> (64 - CODE_BITS)];
     if (same_code(known, &code))
         return known;
     /* The interpreter's own shims have no line, and a name for a file. */

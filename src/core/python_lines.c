@@ -10,8 +10,8 @@
  *          then what the kind asks for: how far the line is from the last one's, and columns
  *
  * The address of a code object is used again for other code, with the same name and the same first
- * line if it comes from the same place (`exec` in a loop), so a table is known by its bytes: they
- * are compared each time a frame becomes current.
+ * line if it comes from the same place (`exec` in a loop), so a table is known by its bytes: unless
+ * the engine tells when code is freed, they are compared each time a frame becomes current.
  *
  * Neighbours with the same line are joined: being at another line is what costs.
  */
@@ -227,24 +227,44 @@ static struct python_lines *find_lines(struct python *python, struct code_functi
                lines_new(python->module->layout.line_format, function, bytes, size_bytes);
 }
 
+static size_t recent_slot(uint64_t code)
+{
+    return code * MIX >> (64 - PYTHON_RECENT_BITS);
+}
+
 struct python_lines *python_lines_of(struct python *python, uint64_t code,
                                      struct code_function *function)
 {
     const struct python_layout *layout = &python->module->layout;
     uint64_t table, size_bytes;
+    size_t at = recent_slot(code);
+    bool known = python->recent_lines[at].code == code;
+    struct python_lines *lines = python->recent_lines[at].lines;
 
     if (!python->module->checked)
         return NULL;
+    if (known && python->module->freer && lines->function == function)
+        return lines;
     /* The interpreter holds these: a code object was found at this address. */
     __builtin_memcpy(&table, (const void *)(uintptr_t)(code + layout->code_line_table), 8);
     __builtin_memcpy(&size_bytes, (const void *)(uintptr_t)(table + BYTES_SIZE), 8);
     if (size_bytes > MOST_TABLE)
         return NULL;
     const uint8_t *bytes = (const uint8_t *)(uintptr_t)(table + BYTES_DATA);
-    struct python_lines **recent = &python->recent_lines[code * MIX >> (64 - PYTHON_RECENT_BITS)];
-    if (!*recent || !same_lines(*recent, function, bytes, size_bytes))
-        *recent = find_lines(python, function, bytes, (uint32_t)size_bytes);
-    return *recent;
+    if (!known || !same_lines(lines, function, bytes, size_bytes)) {
+        lines = find_lines(python, function, bytes, (uint32_t)size_bytes);
+        python->recent_lines[at].code = code;
+        python->recent_lines[at].lines = lines;
+    }
+    return lines;
+}
+
+void python_lines_forget(struct python *python, uint64_t code)
+{
+    size_t at = recent_slot(code);
+
+    if (python->recent_lines[at].code == code)
+        python->recent_lines[at].code = 0;
 }
 
 struct python_line_range *python_lines_find(const struct python_lines *lines, uint64_t offset)

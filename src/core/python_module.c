@@ -330,6 +330,19 @@ bool python_prepare(struct python_module *module)
     return true;
 }
 
+#define TYPE_DEALLOC 48 /* in a type: what frees its objects */
+
+/* Until the module is relocated there is nothing in the type. */
+uint64_t python_freer(struct python_module *module)
+{
+    uint64_t freer, type = module->module->bias + module->code_type;
+
+    if (!module->freer && platform_read(type + TYPE_DEALLOC, &freer, sizeof freer) &&
+        freer >= module->module->start && freer < module->module->end)
+        module->freer = freer;
+    return module->freer;
+}
+
 /* Versions before 3.11 have no symbol that says which they are, but all end a path where they look
  * for their library with it: "python3.N". */
 static unsigned find_minor(const uint8_t *image, size_t size_bytes)

@@ -28,7 +28,7 @@ struct child {
     uint64_t unused;
 };
 
-#define CHILDREN      (1u << 15)
+#define CHILDREN      (1u << 17)
 #define CHILD_BYTES   sizeof(struct child)
 #define CHILDREN_MASK ((CHILDREN - 1) * CHILD_BYTES)
 #define SITE_STEP     CHILD_BYTES

@@ -78,6 +78,7 @@ VG_REGPARM(1) void slow_budget(UWord pc);
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
 VG_REGPARM(1) void slow_python_frame(UWord frame);
 VG_REGPARM(0) void slow_python_line(void);
+VG_REGPARM(1) void slow_python_freed(UWord code);
 VG_REGPARM(0) void slow_python_leave(void);
 VG_REGPARM(0) void slow_swap(void);
 /* Says, once, that a CPython's frames cannot be shown. */
@@ -102,6 +103,8 @@ extern void VG_(discard_translations)(Addr start, ULong size_bytes, const HChar 
 
 /* platform.c: a system call of our own, which the program does not see; the fourth argument is 0 */
 UWord call_kernel(UWord number, UWord a, UWord b, UWord c);
+/* The program unmapped memory, or took rights from it. */
+void platform_forget_readable(void);
 
 /* repeatable.c */
 void repeatable_random(UChar *bytes, SizeT size_bytes);

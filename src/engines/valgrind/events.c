@@ -49,20 +49,22 @@ static void on_startup_mapping(Addr start, SizeT size_bytes, Bool r, Bool w, Boo
         code_mapped(start, size_bytes);
 }
 
+static void on_unmapping(Addr start, SizeT size_bytes)
+{
+    platform_forget_readable();
+    code_map_remove(&core.code, start, start + size_bytes);
+}
+
 static void on_mapping(Addr start, SizeT size_bytes, Bool r, Bool w, Bool x, ULong handle)
 {
-    code_map_remove(&core.code, start, start + size_bytes);
+    on_unmapping(start, size_bytes);
     on_startup_mapping(start, size_bytes, r, w, x, handle);
 }
 
 static void on_protection(Addr start, SizeT size_bytes, Bool r, Bool w, Bool x)
 {
+    platform_forget_readable();
     on_startup_mapping(start, size_bytes, r, w, x, 0);
-}
-
-static void on_unmapping(Addr start, SizeT size_bytes)
-{
-    code_map_remove(&core.code, start, start + size_bytes);
 }
 
 /* ---- the hot words ---- */
@@ -286,6 +288,7 @@ void events_register(void)
     VG_(track_new_mem_mmap)(on_mapping);
     VG_(track_change_mem_mprotect)(on_protection);
     VG_(track_die_mem_munmap)(on_unmapping);
+    VG_(track_die_mem_brk)(on_unmapping);
     VG_(track_start_client_code)(on_start_client_code);
     VG_(track_stop_client_code)(on_stop_client_code);
     VG_(track_pre_thread_ll_create)(on_thread_create);

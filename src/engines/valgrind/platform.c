@@ -144,11 +144,43 @@ bool platform_find_mapping(uint64_t address, uint64_t *start, uint64_t *end)
     return true;
 }
 
+/* Pages that were readable, until the program changes its mappings: Python frames are read a hundred
+ * thousand times a second, and what asks Valgrind takes longer than what is read. */
+#define READABLE_PAGES 256
+
+static Addr readable[READABLE_PAGES];
+
+static Bool is_readable(Addr page)
+{
+    Addr *known = &readable[page / VKI_PAGE_SIZE % READABLE_PAGES];
+
+    if (*known == page)
+        return True;
+    if (!VG_(am_is_valid_for_client)(page, VKI_PAGE_SIZE, VKI_PROT_READ))
+        return False;
+    *known = page;
+    return True;
+}
+
+void platform_forget_readable(void)
+{
+    for (UInt i = 0; i < READABLE_PAGES; i++)
+        readable[i] = 0;
+}
+
 bool platform_read(uint64_t address, void *buffer, size_t size_bytes)
 {
-    if (!VG_(am_is_valid_for_client)(address, size_bytes, VKI_PROT_READ))
-        return false;
-    VG_(memcpy)(buffer, (const void *)address, size_bytes);
+    Addr last = address + size_bytes - 1;
+
+    if (!size_bytes || last < address)
+        return !size_bytes;
+    for (Addr page = VG_PGROUNDDN(address); page <= last; page += VKI_PAGE_SIZE)
+        if (!page || !is_readable(page))
+            return false;
+    if (size_bytes == sizeof(UWord))
+        *(UWord *)buffer = *(const UWord *)address;
+    else
+        VG_(memcpy)(buffer, (const void *)address, size_bytes);
     return true;
 }
 

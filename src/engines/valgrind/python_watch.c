@@ -18,6 +18,15 @@ struct python_module *python_watched(const struct code_place *place)
     return NULL;
 }
 
+void python_emit_freer(const struct translation *translation)
+{
+    struct python_module *python = translation->place.module->python;
+
+    if (options.python && python && translation->info->address == python_freer(python))
+        IR_CALL_IF(IRExpr_Const(IRConst_U1(True)), slow_python_freed,
+                   mkIRExprVec_1(ir_register(offsetof(VexGuestAMD64State, guest_RDI))));
+}
+
 /* ---- which stores concern Python ---- */
 
 /* The value of a temporary as a register of the program (its offset, -1: none) and a constant. */

@@ -16,6 +16,9 @@ Bool python_may_set_frame(const struct python_module *python, const IRSB *block,
 Bool python_may_set_line(const struct python_module *python, const IRSB *block,
                          const IRStmt *statement);
 
+/* Where a code object is freed; for every block, in the evaluator or not. */
+void python_emit_freer(const struct translation *translation);
+
 /* At the start of a block, before anything is counted. */
 void python_emit_start(struct translation *translation, struct python_module *python);
 /* Is another frame current, or another line of it? The context may change. */

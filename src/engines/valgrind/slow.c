@@ -203,6 +203,11 @@ VG_REGPARM(0) void slow_python_line(void)
     python_line_changed(&core, running);
 }
 
+VG_REGPARM(1) void slow_python_freed(UWord code)
+{
+    python_code_freed(&core.python, code);
+}
+
 VG_REGPARM(0) void slow_python_leave(void)
 {
     python_leave(&core, running);

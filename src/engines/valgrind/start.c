@@ -90,6 +90,7 @@ static void add_options(struct arguments *arguments, const struct record_options
     /* Unrolled, an instruction that repeats itself would be counted for each turn. */
     add(arguments, "--vex-iropt-unroll-thresh=0");
     add(arguments, "--vgdb=no");
+    add(arguments, "--sanity-level=0");
     add(arguments, "--fair-sched=try");
     add(arguments, "--max-threads=4096");
     add(arguments, options->follow_children ? "--trace-children=yes" : "--trace-children=no");
