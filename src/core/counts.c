@@ -19,6 +19,9 @@ void counts_init(struct counts *counts)
     counts->row_capacity = 1 << 16;
     counts->row_count = 0;
     counts->rows = allocate_empty(counts->row_capacity);
+    counts->late = NULL;
+    counts->late_count = 0;
+    counts->late_owe = false;
 }
 
 static struct count *find_row(const struct counts *counts, uint64_t key)
@@ -30,11 +33,6 @@ static struct count *find_row(const struct counts *counts, uint64_t key)
     while (counts->rows[at].key != key && counts->rows[at].key != EMPTY)
         at = (at + 1) & (counts->row_capacity - 1);
     return &counts->rows[at];
-}
-
-uint64_t counts_get(const struct counts *counts, uint64_t key)
-{
-    return find_row(counts, key)->count;
 }
 
 void counts_add(struct counts *counts, uint64_t key, uint64_t count)
@@ -57,6 +55,30 @@ void counts_add(struct counts *counts, uint64_t key, uint64_t count)
     platform_release(old, old_capacity * sizeof *old);
 }
 
+static void add_late_ones(struct counts *counts)
+{
+    for (size_t i = 0; i < counts->late_count; i++)
+        counts_add(counts, counts->late[i].key, counts->late[i].count);
+    counts->late_count = 0;
+    counts->late_owe = false;
+}
+
+void counts_add_late(struct counts *counts, uint64_t key, uint64_t count)
+{
+    if (!counts->late)
+        counts->late = platform_allocate(COUNTS_MOST_LATE * sizeof *counts->late);
+    if (counts->late_count == COUNTS_MOST_LATE)
+        add_late_ones(counts);
+    counts->late_owe |= (int64_t)count < 0;
+    counts->late[counts->late_count++] = (struct count){.key = key, .count = count};
+}
+
+uint64_t counts_get(struct counts *counts, uint64_t key)
+{
+    add_late_ones(counts);
+    return find_row(counts, key)->count;
+}
+
 struct count *counts_miss(struct counts *counts, uint64_t key)
 {
     struct count *entry = &counts->cache[(key * TREE_MIX) >> (64 - COUNTS_CACHE_BITS)];
@@ -70,6 +92,8 @@ struct count *counts_miss(struct counts *counts, uint64_t key)
 
 void counts_flush(struct counts *counts)
 {
+    if (counts->late_owe)
+        add_late_ones(counts);
     for (size_t i = 0; i < (size_t)1 << COUNTS_CACHE_BITS; i++) {
         struct count *entry = &counts->cache[i];
         if (entry->key != EMPTY && entry->count)

@@ -9,6 +9,10 @@
  *     entry = cache[(key * TREE_MIX) >> shift]
  *     hit   : entry.key == key    ->  entry.count += 1
  *     miss  : counts_miss(), which brings the pair into that entry, then as a hit
+ *
+ * An engine with a cache of its own can as well add rows later: they are noted one after the other,
+ * which touches far less memory than a large hash table, and are mostly pairs that do not come
+ * again. So a pair may have several rows.
  */
 #ifndef TRUEFLAME_CORE_COUNTS_H
 #define TRUEFLAME_CORE_COUNTS_H
@@ -26,7 +30,12 @@ struct counts {
     struct count *cache; /* 1 << COUNTS_CACHE_BITS */
     struct count *rows;
     size_t row_count, row_capacity;
+    struct count *late; /* COUNTS_MOST_LATE; NULL: there were none yet */
+    size_t late_count;
+    bool late_owe; /* one of them takes back from another row */
 };
+
+#define COUNTS_MOST_LATE ((size_t)1 << 22)
 
 void counts_init(struct counts *counts);
 
@@ -35,9 +44,13 @@ struct count *counts_miss(struct counts *counts, uint64_t key);
 
 /* Past the cache. */
 void counts_add(struct counts *counts, uint64_t key, uint64_t count);
-uint64_t counts_get(const struct counts *counts, uint64_t key);
+uint64_t counts_get(struct counts *counts, uint64_t key);
 
-/* Adds what the cache holds to the rows; the cache is empty afterwards. */
+/* As counts_add, in a row of its own for now. */
+void counts_add_late(struct counts *counts, uint64_t key, uint64_t count);
+
+/* Adds what the cache holds to the rows, whose counts are then what they say; the cache is empty
+ * afterwards. */
 void counts_flush(struct counts *counts);
 
 /* What the key of a row was made of. */
@@ -51,9 +64,16 @@ static inline uint32_t counts_row_block(const struct count *row)
     return (uint32_t)(row->key - tree_key(counts_row_context(row)));
 }
 
-/* The row at slot `at` of the table, or NULL; for `at` from 0 to row_capacity. */
+static inline size_t counts_slots(const struct counts *counts)
+{
+    return counts->row_capacity + counts->late_count;
+}
+
+/* The row at a slot, or NULL. */
 static inline const struct count *counts_row(const struct counts *counts, size_t at)
 {
+    if (at >= counts->row_capacity)
+        return &counts->late[at - counts->row_capacity];
     return counts->rows[at].key != UINT64_MAX ? &counts->rows[at] : NULL;
 }
 

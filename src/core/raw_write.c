@@ -178,7 +178,7 @@ static void put_pairs(struct writer *writer, const struct core *core, const stru
 
 static void choose_blocks(struct core *core, struct rows *rows)
 {
-    for (size_t i = 0; i < core->counts.row_capacity; i++) {
+    for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
         if (!row)
             continue;
@@ -361,12 +361,12 @@ static void put_counts(struct writer *writer, const struct core *core, const str
         put(writer, block->instructions);
         put_bytes(writer, block->lengths, block->instructions);
     }
-    for (size_t i = 0; i < core->counts.row_capacity; i++) {
+    for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
         count += row && rows->context[counts_row_context(row)] != CODE_NO_ID;
     }
     put(writer, count);
-    for (size_t i = 0; i < core->counts.row_capacity; i++) {
+    for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
         if (!row || rows->context[counts_row_context(row)] == CODE_NO_ID)
             continue;

@@ -7,6 +7,7 @@
  */
 #include "profile/raw.h"
 #include "common/memory.h"
+#include "profile/order.h"
 #include "profile/raw_lines.h"
 #include "profile/raw_reader.h"
 
@@ -266,15 +267,6 @@ static void read_process(struct reader *reader, const struct raw_file *raw)
 
 /* ---- the run ---- */
 
-static int compare_counts(const void *a, const void *b)
-{
-    const struct block_count *one = a, *other = b;
-
-    if (one->context != other->context)
-        return one->context < other->context ? -1 : 1;
-    return one->block < other->block ? -1 : one->block > other->block;
-}
-
 static char *join_pids(const struct raw_files *raws)
 {
     char *pids = memory_duplicate_string("");
@@ -301,8 +293,8 @@ static int read_all(struct reader *reader, const struct raw_files *raws, const c
             return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
                              (unsigned long long)raws->files[i]->process.pid);
     raw_take_lines_out(profile);
-    if (profile->count_count)
-        qsort(profile->counts, profile->count_count, sizeof *profile->counts, compare_counts);
+    profile->count_count =
+        order_counts(profile->counts, profile->count_count, profile->context_count);
     profile->meta.engine = profile_intern(profile, first->engine);
     profile->meta.command = profile_intern(profile, first->command);
     profile->meta.exit_status = (int32_t)first->process.exit_status;

@@ -1,6 +1,7 @@
 #include "profile/raw_lines.h"
 #include "common/map.h"
 #include "common/memory.h"
+#include "profile/order.h"
 
 #include <stdlib.h>
 
@@ -99,32 +100,14 @@ static void join_rows(struct profile *profile)
     profile->line_count = kept;
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-    const struct block_count *one = a, *other = b;
-
-    if (one->context != other->context)
-        return one->context < other->context ? -1 : 1;
-    return one->block < other->block ? -1 : one->block > other->block;
-}
-
 static void move_counts(const struct taking *taking)
 {
     struct profile *profile = taking->profile;
-    struct block_count *counts = profile->counts;
-    size_t kept = 0;
 
     for (size_t i = 0; i < profile->count_count; i++)
-        counts[i].context = taking->moved[counts[i].context];
-    if (profile->count_count)
-        qsort(counts, profile->count_count, sizeof *counts, compare_counts);
-    for (size_t i = 0; i < profile->count_count; i++) {
-        if (kept && !compare_counts(&counts[kept - 1], &counts[i]))
-            counts[kept - 1].count += counts[i].count;
-        else
-            counts[kept++] = counts[i];
-    }
-    profile->count_count = kept;
+        profile->counts[i].context = taking->moved[profile->counts[i].context];
+    profile->count_count =
+        order_counts(profile->counts, profile->count_count, profile->context_count);
 }
 
 void raw_take_lines_out(struct profile *profile)

@@ -19,6 +19,7 @@
  */
 #include "common/map.h"
 #include "common/memory.h"
+#include "profile/order.h"
 #include "profile/transform.h"
 #include "profile/view_edit.h"
 
@@ -269,35 +270,17 @@ static void move_count(struct skipper *skipper, const struct block_count *old)
     }
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-    const struct block_count *x = a, *y = b;
-
-    if (x->context != y->context)
-        return x->context < y->context ? -1 : 1;
-    return (x->block > y->block) - (x->block < y->block);
-}
-
 /* Sorted, with one row for each context and block. */
 static void move_counts(struct skipper *skipper)
 {
     struct profile *profile = skipper->profile;
-    size_t kept = 0;
 
     for (size_t i = 0; i < profile->count_count; i++)
         move_count(skipper, &profile->counts[i]);
-    struct block_count *counts = skipper->counts;
-    if (skipper->count_count)
-        qsort(counts, skipper->count_count, sizeof *counts, compare_counts);
-    for (size_t i = 0; i < skipper->count_count; i++) {
-        if (kept && compare_counts(&counts[kept - 1], &counts[i]) == 0)
-            counts[kept - 1].count += counts[i].count;
-        else
-            counts[kept++] = counts[i];
-    }
     free(profile->counts);
-    profile->counts = counts;
-    profile->count_count = kept;
+    profile->counts = skipper->counts;
+    profile->count_count =
+        order_counts(skipper->counts, skipper->count_count, skipper->context_count);
     profile->count_capacity = skipper->count_capacity;
 }
 

@@ -131,6 +131,63 @@ static void a_flush_leaves_nothing_to_count_twice(void **state)
             assert_int_equal(counts_row(&counts, i)->count, 11);
 }
 
+static uint64_t sum_of_rows(const struct counts *counts, uint64_t key, size_t *rows)
+{
+    uint64_t sum = 0;
+
+    *rows = 0;
+    for (size_t i = 0; i < counts_slots(counts); i++) {
+        const struct count *row = counts_row(counts, i);
+        if (!row || row->key != key)
+            continue;
+        sum += row->count;
+        ++*rows;
+    }
+    return sum;
+}
+
+static void late_rows_add_up(void **state)
+{
+    struct counts counts;
+    size_t rows;
+
+    (void)state;
+    counts_init(&counts);
+    counts_add(&counts, 3, 10);
+    counts_add_late(&counts, 3, 20);
+    counts_add_late(&counts, 4, 5);
+    counts_add_late(&counts, 3, 1);
+    counts_flush(&counts);
+    assert_int_equal(sum_of_rows(&counts, 3, &rows), 31);
+    assert_int_equal(rows, 3);
+    assert_int_equal(counts_get(&counts, 3), 31);
+    assert_int_equal(counts_get(&counts, 4), 5);
+    assert_int_equal(sum_of_rows(&counts, 3, &rows), 31);
+    assert_int_equal(rows, 1);
+    /* More than there is room for. */
+    for (uint64_t i = 0; i < COUNTS_MOST_LATE + 7; i++)
+        counts_add_late(&counts, i % 3, 1);
+    counts_flush(&counts);
+    assert_int_equal(sum_of_rows(&counts, 0, &rows) + sum_of_rows(&counts, 1, &rows) +
+                         sum_of_rows(&counts, 2, &rows),
+                     COUNTS_MOST_LATE + 7);
+}
+
+/* No row says less than nothing. */
+static void what_is_taken_back_late_is_joined_with_its_row(void **state)
+{
+    struct counts counts;
+    size_t rows;
+
+    (void)state;
+    counts_init(&counts);
+    counts_add_late(&counts, 3, 10);
+    counts_add_late(&counts, 3, (uint64_t)-1);
+    counts_flush(&counts);
+    assert_int_equal(sum_of_rows(&counts, 3, &rows), 9);
+    assert_int_equal(rows, 1);
+}
+
 /* An engine with a cache of its own adds to the rows, and a row says what it is of. */
 static void rows_know_their_context_and_block(void **state)
 {
@@ -231,6 +288,8 @@ int main(void)
         TEST(words),
         TEST(counters_that_push_each_other_out_are_kept),
         TEST(a_flush_leaves_nothing_to_count_twice),
+        TEST(late_rows_add_up),
+        TEST(what_is_taken_back_late_is_joined_with_its_row),
         TEST(rows_know_their_context_and_block),
         TEST(sites_have_one_number_each),
         TEST(blocks_have_one_number_each),

@@ -5,6 +5,7 @@
 
 #include "common/memory.h"
 #include "profile/make.h"
+#include "profile/order.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -384,6 +385,41 @@ static void a_million_deep_tree_is_transformed(void **state)
     profile_free(profile);
 }
 
+/* ---- the order of counts ---- */
+
+static void counts_are_put_in_order_and_joined(void **state)
+{
+    enum { ROWS = 20000, CONTEXTS = 300, BLOCKS = 40 };
+    struct block_count *rows = malloc(ROWS * sizeof *rows);
+    uint64_t (*sums)[BLOCKS] = calloc(CONTEXTS, sizeof *sums);
+    uint64_t random = 1;
+    size_t pairs = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        rows[i] = (struct block_count){
+            .context = (random >> 33) % CONTEXTS,
+            .block = (random >> 50) % BLOCKS,
+            .count = i + 1,
+        };
+        pairs += !sums[rows[i].context][rows[i].block];
+        sums[rows[i].context][rows[i].block] += i + 1;
+    }
+    assert_int_equal(order_counts(rows, ROWS, CONTEXTS), pairs);
+    assert_int_equal(order_counts(rows, pairs, CONTEXTS), pairs);
+    for (size_t i = 0; i < pairs; i++) {
+        assert_int_equal(rows[i].count, sums[rows[i].context][rows[i].block]);
+        if (i)
+            assert_true(rows[i - 1].context < rows[i].context ||
+                        (rows[i - 1].context == rows[i].context &&
+                         rows[i - 1].block < rows[i].block));
+    }
+    assert_int_equal(order_counts(NULL, 0, 0), 0);
+    free(sums);
+    free(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +438,7 @@ int main(void)
         cmocka_unit_test(transforms_keep_the_total_and_are_idempotent),
         cmocka_unit_test(folding_leaves_no_function_twice_on_a_path),
         cmocka_unit_test(a_million_deep_tree_is_transformed),
+        cmocka_unit_test(counts_are_put_in_order_and_joined),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void empty(struct group *group)
 
     for (UInt i = 0; group->key && i < GROUP_BLOCKS; i++) {
         if (group->counts[i])
-            counts_add(&core.counts, context + first + i, group->counts[i]);
+            counts_add_late(&core.counts, context + first + i, group->counts[i]);
         group->counts[i] = 0;
     }
 }

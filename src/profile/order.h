@@ -1,0 +1,13 @@
+/*
+ * order.h: rows of (context, block, count) in their order, one for each pair.
+ */
+#ifndef TRUEFLAME_PROFILE_ORDER_H
+#define TRUEFLAME_PROFILE_ORDER_H
+
+#include "profile/profile.h"
+
+/* Sorts by context, then by block, and joins rows of the same pair. Contexts are below
+ * `context_count`. Returns how many rows are left. */
+size_t order_counts(struct block_count *rows, size_t count, size_t context_count);
+
+#endif
