@@ -5,17 +5,17 @@
  * Debian builds a PACKAGE-dbgsym for every package with code; glibc is the exception and has had
  * libc6-dbg since before those. Packages made before /lib became a link to /usr/lib list their
  * files without /usr, and a path may lead over a link, so each is looked for in up to four
- * spellings. Some thousand lists with 200 000 lines take about 30 ms.
+ * spellings. There are some thousand lists with 200 000 lines, few of which have the length of
+ * one that is looked for; reading ends when all are found.
  */
 #include "symbols/package.h"
 #include "common/memory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct spelling {
@@ -23,10 +23,17 @@ struct spelling {
     size_t wanted; /* which of the paths it is */
 };
 
+#define LENGTHS    256
+#define LIST_BYTES 65536 /* more than most lists have */
+
 struct search {
     struct spelling *spellings; /* sorted */
     size_t count, capacity;
     char **packages;
+    size_t missing;          /* packages that are not known yet */
+    bool lengths[LENGTHS];   /* of spellings, by their last byte */
+    char *text;              /* of the list that is read */
+    size_t text_capacity;
 };
 
 static char *debug_package_of(const char *list)
@@ -45,13 +52,18 @@ static int compare_spellings(const void *left, const void *right)
     return strcmp(((const struct spelling *)left)->path, ((const struct spelling *)right)->path);
 }
 
-static void add_spellings(struct search *search, const char *path, size_t wanted)
+static void add_spelling(struct search *search, const char *path, size_t wanted)
 {
     *array_push(search->spellings, search->count, search->capacity) =
         (struct spelling){.path = memory_duplicate_string(path), .wanted = wanted};
+    search->lengths[strlen(path) % LENGTHS] = true;
+}
+
+static void add_spellings(struct search *search, const char *path, size_t wanted)
+{
+    add_spelling(search, path, wanted);
     if (strncmp(path, "/usr/", 5) == 0)
-        *array_push(search->spellings, search->count, search->capacity) =
-            (struct spelling){.path = memory_duplicate_string(path + 4), .wanted = wanted};
+        add_spelling(search, path + 4, wanted);
 }
 
 /* `line` is `length` bytes, not terminated. */
@@ -70,33 +82,43 @@ static void look_up_line(struct search *search, const char *line, size_t length,
     }
     for (; low < search->count && strncmp(search->spellings[low].path, line, length) == 0; low++) {
         char **package = &search->packages[search->spellings[low].wanted];
-        if (!search->spellings[low].path[length] && !*package)
+        if (!search->spellings[low].path[length] && !*package) {
             *package = debug_package_of(list);
+            search->missing--;
+        }
     }
+}
+
+/* Reading is faster than mapping for files as small as these. */
+static size_t read_text(struct search *search, int descriptor)
+{
+    size_t size = 0;
+    ssize_t got;
+
+    do {
+        search->text = memory_grow(search->text, &search->text_capacity, size + LIST_BYTES, 1);
+        got = read(descriptor, search->text + size, search->text_capacity - size);
+        size += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    return size;
 }
 
 static void read_list(struct search *search, int directory, const char *list)
 {
-    struct stat status;
     int descriptor = openat(directory, list, O_RDONLY | O_CLOEXEC);
 
     if (descriptor < 0)
         return;
-    char *text = MAP_FAILED;
-    if (fstat(descriptor, &status) == 0 && status.st_size > 0)
-        text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    size_t size = read_text(search, descriptor);
     close(descriptor);
-    if (text == MAP_FAILED)
-        return;
-    const char *end = text + status.st_size;
-    for (const char *line = text, *next; line < end; line = next + 1) {
+    const char *end = search->text + size;
+    for (const char *line = search->text, *next; line < end; line = next + 1) {
         next = memchr(line, '\n', (size_t)(end - line));
         if (!next)
             next = end;
-        if (next > line)
+        if (next > line && search->lengths[(size_t)(next - line) % LENGTHS])
             look_up_line(search, line, (size_t)(next - line), list);
     }
-    munmap(text, (size_t)status.st_size);
 }
 
 static void read_lists(struct search *search, const char *database)
@@ -104,7 +126,7 @@ static void read_lists(struct search *search, const char *database)
     DIR *directory = opendir(database);
     struct dirent *entry;
 
-    while (directory && (entry = readdir(directory))) {
+    while (directory && search->missing && (entry = readdir(directory))) {
         size_t length = strlen(entry->d_name);
         if (length > 5 && strcmp(entry->d_name + length - 5, ".list") == 0)
             read_list(search, dirfd(directory), entry->d_name);
@@ -116,7 +138,7 @@ static void read_lists(struct search *search, const char *database)
 void packages_with_debug_info(const char *database, size_t count, const char *const *paths,
                               char **packages)
 {
-    struct search search = {.packages = packages};
+    struct search search = {.packages = packages, .missing = count};
 
     for (size_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
@@ -133,4 +155,5 @@ void packages_with_debug_info(const char *database, size_t count, const char *co
     for (size_t i = 0; i < search.count; i++)
         free(search.spellings[i].path);
     free(search.spellings);
+    free(search.text);
 }
