@@ -17,7 +17,7 @@
  *   contexts  count, { parent, function, site, calls, self instructions }   parents first
  *   pairs     count, { context, site }      further sites of contexts that have several
  *   blocks    count, { module, address in the module, instructions, text lengths }
- *   counts    count, { context, block, count }
+ *   counts    count, { context, block, count }          several rows for a pair add up
  *   repairs   count, { text kind, count }
  *   skips     count, { text pattern }
  *   notes     count, { text }               what the user should be told
