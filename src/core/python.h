@@ -174,7 +174,7 @@ struct python {
         uint64_t code;
         struct python_lines *lines;
     } recent_lines[1 << PYTHON_RECENT_BITS]; /* by the code's address */
-    struct context **unlined; /* by context number: the same path without lines */
+    struct context **unlined;                /* by context number: the same path without lines */
     size_t unlined_capacity;
     uint64_t nowhere; /* an instruction pointer for when there is no frame */
 };

@@ -30,9 +30,9 @@ struct search {
     struct spelling *spellings; /* sorted */
     size_t count, capacity;
     char **packages;
-    size_t missing;          /* packages that are not known yet */
-    bool lengths[LENGTHS];   /* of spellings, by their last byte */
-    char *text;              /* of the list that is read */
+    size_t missing;        /* packages that are not known yet */
+    bool lengths[LENGTHS]; /* of spellings, by their last byte */
+    char *text;            /* of the list that is read */
     size_t text_capacity;
 };
 

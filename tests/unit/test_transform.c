@@ -391,7 +391,7 @@ static void counts_are_put_in_order_and_joined(void **state)
 {
     enum { ROWS = 20000, CONTEXTS = 300, BLOCKS = 40 };
     struct block_count *rows = malloc(ROWS * sizeof *rows);
-    uint64_t (*sums)[BLOCKS] = calloc(CONTEXTS, sizeof *sums);
+    uint64_t(*sums)[BLOCKS] = calloc(CONTEXTS, sizeof *sums);
     uint64_t random = 1;
     size_t pairs = 0;
 
@@ -411,9 +411,9 @@ static void counts_are_put_in_order_and_joined(void **state)
     for (size_t i = 0; i < pairs; i++) {
         assert_int_equal(rows[i].count, sums[rows[i].context][rows[i].block]);
         if (i)
-            assert_true(rows[i - 1].context < rows[i].context ||
-                        (rows[i - 1].context == rows[i].context &&
-                         rows[i - 1].block < rows[i].block));
+            assert_true(
+                rows[i - 1].context < rows[i].context ||
+                (rows[i - 1].context == rows[i].context && rows[i - 1].block < rows[i].block));
     }
     assert_int_equal(order_counts(NULL, 0, 0), 0);
     free(sums);
