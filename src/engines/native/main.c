@@ -39,7 +39,10 @@
  *     (ENOSYS); ptrace of the program shows copied code, so that children which ask to be traced
  *     leave the recording with their next exec.
  *   - threads that still run when another ends the process are counted up to a moment, not to an
- *     instruction. A request to start or stop reaches other threads with their next call.
+ *     instruction; so are those that run when recording is switched on or off.
+ *   - the handler of a fault sees flags that the faulting instruction would have overwritten as
+ *     something else, if the engine has done without them. Ticks of a timer whose handler takes
+ *     longer than its period are left out, every other one at most.
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
  *     instructions is noticed at its next entry only.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
