@@ -3,6 +3,7 @@
  *
  *   record_options.c   the command line, the choice of engine
  *   record_run.c       the engine in a child process, the live line, checkpoints
+ *   record_python.c    what Pythons are given, and the other way for one that cannot be watched
  *   record_write.c     raw files to a profile with names
  *
  * Everything in between lives in a run folder of its own, which is removed at the end.
@@ -79,8 +80,9 @@ static bool has_run(const char *run_folder)
     return any;
 }
 
-static int record_in(const struct record_options *options, const struct engine *engine,
-                     const struct engine *otherwise, const char *run_folder)
+/* *again is set where the options were changed, and nothing of the program has run. */
+static int record_in(struct record_options *options, const struct engine *engine,
+                     const struct engine *otherwise, const char *run_folder, bool *again)
 {
     struct error error;
     char sentence[1024];
@@ -94,8 +96,11 @@ static int record_in(const struct record_options *options, const struct engine *
         char *path = memory_format("%s/error", run_folder);
         unlink(path);
         free(path);
-        return record_in(options, otherwise, NULL, run_folder);
+        return record_in(options, otherwise, NULL, run_folder, again);
     }
+    *again = record_needs_other_python(options, run_folder);
+    if (*again)
+        return OK;
     if (record_write(options, run_folder, true, wait_status, &error))
         return cli_fail_error(&error);
     if (!options->quiet)
@@ -122,22 +127,35 @@ static bool can_be_written(const char *path)
     return true;
 }
 
+static int record_once(struct record_options *options, const struct engine *engine,
+                       const struct engine *otherwise, bool *again)
+{
+    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
+
+    *again = false;
+    if (!mkdtemp(run_folder))
+        return cli_fail("%s: %s", run_folder, strerror(errno));
+    int status = record_in(options, engine, otherwise, run_folder, again);
+    nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    free(run_folder);
+    return status;
+}
+
 static int record_with(struct record_options *options, const struct engine *engine,
                        const struct engine *otherwise)
 {
-    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    bool again = true;
+    int status = OK;
 
     options->progress = !options->quiet && isatty(STDERR_FILENO);
     if (!can_be_written(options->output))
         return cli_fail("%s: %s", options->output, strerror(errno));
-    char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
-    if (!mkdtemp(run_folder))
-        return cli_fail("%s: %s", run_folder, strerror(errno));
     if (options->repeatable)
         fix_environment();
-    int status = record_in(options, engine, otherwise, run_folder);
-    nftw(run_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    free(run_folder);
+    record_hint_python(options);
+    while (again)
+        status = record_once(options, engine, otherwise, &again);
     return status;
 }
 

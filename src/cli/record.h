@@ -28,6 +28,13 @@ void record_hint_node(const struct record_options *options);
  * the run, with spaces between. */
 void record_tidy(const struct record_options *options, const char *pids);
 
+/* record_python.c: the hash seed and trampolines. What is worth knowing before the program runs; in
+ * the child, whose number it will have: its Pythons look for it in the environment; and after the
+ * run, whether the program is to be run anew, in the way that options->python then says. */
+void record_hint_python(const struct record_options *options);
+void record_prepare_python(const struct record_options *options, const char *run_folder);
+bool record_needs_other_python(struct record_options *options, const char *run_folder);
+
 /* record_write.c: raw files to a named profile. `ended` is false for a checkpoint; wait_status
  * is that of the first process. */
 int record_write(const struct record_options *options, const char *run_folder, bool ended,

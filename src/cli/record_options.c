@@ -33,7 +33,9 @@ static const char help[] =
     "  --raw                    no names: addresses only, for `trueflame symbolize`\n"
     "  --repeatable             fixed environment, randomness, clock and order of threads\n"
     "  --python=auto|off|trampoline\n"
-    "                           how Python functions become frames\n"
+    "                           how Python functions become frames: watched, without touching\n"
+    "                           the program (auto), not at all, or by trampolines. How they are\n"
+    "                           shown is for report, view, export and diff to say\n"
     "  --node                   Node and what it starts: JavaScript functions become frames\n"
     "  --quiet                  say nothing\n"
     "  --input=FILE             riscv: the guest's private input\n"
@@ -166,6 +168,10 @@ static int parse_option(int code, char **argv, struct record_options *options, i
         options->abi = choose("--abi", "auto|linux|lambda");
         return (int)options->abi < 0 ? EXIT_BAD_INPUT : OK;
     case OPTION_PYTHON:
+        if (!strcmp(optarg, "mixed") || !strcmp(optarg, "only") || !strcmp(optarg, "native"))
+            return cli_fail("record: --python=%s is a way to look at a profile, which has all "
+                            "frames: trueflame report --python=%s",
+                            optarg, optarg);
         options->python = choose("--python", "auto|off|trampoline");
         return (int)options->python < 0 ? EXIT_BAD_INPUT : OK;
     case OPTION_NODE:

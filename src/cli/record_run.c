@@ -4,7 +4,6 @@
 #include "cli/command.h"
 #include "cli/record.h"
 #include "common/memory.h"
-#include "python/environment.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -141,28 +140,6 @@ static void handle_signals(void)
     sigaction(SIGHUP, &pass, NULL);
 }
 
-/* Python's strings hash differently in each run, and with them the work that dictionaries make. A
- * program that was given a seed keeps it. */
-static bool fixes_hash_seed(const struct record_options *options)
-{
-    return options->python != WATCH_OFF && !getenv("PYTHONHASHSEED") &&
-           python_environment_is_python(options->command[0]);
-}
-
-/* In the child, whose number the program will have: its Pythons look for it in the environment. */
-static void prepare_python(const struct record_options *options, const char *run_folder)
-{
-    struct error error;
-
-    if (fixes_hash_seed(options))
-        setenv("PYTHONHASHSEED", "0", 1);
-    if (options->python != WATCH_TRAMPOLINE)
-        return;
-    if (python_environment_check_command(options->command, &error) != OK ||
-        python_environment_prepare("map", &error) != OK)
-        engine_fail(run_folder, "%s", error.text);
-}
-
 int record_run(const struct record_options *options, const struct engine *engine,
                const char *run_folder)
 {
@@ -171,8 +148,6 @@ int record_run(const struct record_options *options, const struct engine *engine
     sigset_t mask, old_mask;
     int status = 0;
 
-    if (!options->quiet && fixes_hash_seed(options))
-        fputs("trueflame: PYTHONHASHSEED=0 for this run, so that it can be repeated\n", stderr);
     record_hint_node(options);
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
@@ -180,7 +155,7 @@ int record_run(const struct record_options *options, const struct engine *engine
     child = fork();
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &old_mask, NULL);
-        prepare_python(options, run_folder);
+        record_prepare_python(options, run_folder);
         if (options->node)
             record_prepare_node();
         engine->execute(options, run_folder);

@@ -1,7 +1,7 @@
 /*
  * record_tidy.c: removes what programs left behind only because `record` had asked them for names.
  *
- * Node (--node) and our own trampolines (--python=trampoline) write a perf map for each process; V8
+ * Node (--node) and trampolines (--python=trampoline) write a perf map for each process; V8
  * begins a log in the current folder besides. Their names are in the profile by now. What a program
  * writes of its own accord stays.
  */
@@ -32,7 +32,7 @@ void record_tidy(const struct record_options *options, const char *pids)
             continue;
         char *map = memory_format("/tmp/perf-%s.map", pid);
         char *log = memory_format("isolate-0x*-%s-v8.log", pid);
-        if (options->node || options->python == WATCH_TRAMPOLINE)
+        if (options->node || options->python == WATCH_TRAMPOLINE || options->python == WATCH_PERF)
             unlink(map);
         if (options->node)
             remove_matching(log);

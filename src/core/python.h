@@ -193,6 +193,13 @@ bool python_prepare(struct python_module *module);
 uint64_t python_freer(struct python_module *module);
 void python_code_freed(struct python *python, uint64_t code);
 
+/* Why it cannot be watched: "PATH is CPython 3.8, which is not known here". */
+#define PYTHON_SENTENCE_BYTES 1024
+void python_say_why(const struct python_module *module, char *sentence);
+
+/* Trampolines can do what the watch cannot from this version on. */
+#define PYTHON_TRAMPOLINES_FROM 9
+
 /* Does the watch apply to the code there? Its blocks are then the engine's to watch. */
 bool python_evaluates(const struct python_module *module, const struct code_function *function);
 

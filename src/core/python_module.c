@@ -351,26 +351,30 @@ static unsigned find_minor(const uint8_t *image, size_t size_bytes)
 
     for (size_t i = 0; i + sizeof before + 3 < size_bytes; i++) {
         const char *at = (const char *)image + i;
+        unsigned minor = 0;
         if (*at != 'p' || !text_equal_n(at, before, sizeof before - 1))
             continue;
-        at += sizeof before - 1;
-        if (at[0] == '9' && !at[1])
-            return 9;
-        if (at[0] == '1' && at[1] == '0' && !at[2])
-            return 10;
+        for (at += sizeof before - 1; *at >= '0' && *at <= '9' && minor < 10; at++)
+            minor = 10 * minor + (*at - '0');
+        if (minor && !*at)
+            return minor;
     }
     return 0;
 }
 
+/* Those without the runtime are older than any that is known, and are told apart from what is not
+ * Python at all. */
 struct python_module *python_recognise(struct code_module *module, const uint8_t *image,
                                        size_t size_bytes)
 {
     struct python_module found = {.module = module};
 
-    if (!elf_find_symbol(image, size_bytes, "_PyEval_EvalFrameDefault", &found.evaluator) ||
-        !elf_find_symbol(image, size_bytes, "_PyRuntime", &found.runtime) ||
+    if ((!elf_find_symbol(image, size_bytes, "_PyEval_EvalFrameDefault", &found.evaluator) &&
+         !elf_find_symbol(image, size_bytes, "PyEval_EvalFrameEx", &found.evaluator)) ||
         !elf_find_symbol(image, size_bytes, "PyCode_Type", &found.code_type))
         return NULL;
+    if (!elf_find_symbol(image, size_bytes, "_PyRuntime", &found.runtime))
+        found.readiness = PYTHON_UNKNOWN;
     if (!elf_find_symbol(image, size_bytes, "Py_Version", &found.version))
         found.minor = find_minor(image, size_bytes);
     struct python_module *kept = platform_allocate(sizeof *kept);
@@ -378,4 +382,30 @@ struct python_module *python_recognise(struct code_module *module, const uint8_t
     join_named_handlers(kept, image, size_bytes);
     kept->data_count = elf_data_stretches(image, size_bytes, kept->data, PYTHON_DATA_STRETCHES);
     return kept;
+}
+
+/* ---- those that cannot be watched ---- */
+
+static size_t add_text(char *out, size_t at, const char *text)
+{
+    for (; *text && at + 1 < PYTHON_SENTENCE_BYTES; text++)
+        out[at++] = *text;
+    out[at] = '\0';
+    return at;
+}
+
+void python_say_why(const struct python_module *module, char *sentence)
+{
+    char number[21];
+    size_t at = add_text(sentence, 0, module->module->path);
+
+    at = add_text(sentence, at, " is CPython");
+    if (module->minor) {
+        text_from_number(number, module->minor);
+        at = add_text(sentence, at, " 3.");
+        at = add_text(sentence, at, number);
+    }
+    add_text(sentence, at,
+             module->readiness == PYTHON_MISREAD ? ", but its frames are not as they should be"
+                                                 : ", which is not known here");
 }

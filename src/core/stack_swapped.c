@@ -84,7 +84,8 @@ void stack_forget_swapped(struct stack *stack)
     if (!stack->swapped)
         return;
     for (size_t i = 0; i < BUCKETS; i++)
-        for (struct swapped_stack *next, *at = stack->swapped->buckets[BY_PLACE][i]; at; at = next) {
+        for (struct swapped_stack *next, *at = stack->swapped->buckets[BY_PLACE][i]; at;
+             at = next) {
             next = at->next[BY_PLACE];
             release(at);
         }

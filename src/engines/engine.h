@@ -15,7 +15,12 @@
 #include <stdint.h>
 
 enum guest_abi { ABI_AUTO, ABI_LINUX, ABI_LAMBDA };
-enum python_watch { WATCH_AUTO, WATCH_OFF, WATCH_TRAMPOLINE };
+enum python_watch {
+    WATCH_AUTO,
+    WATCH_OFF,
+    WATCH_TRAMPOLINE, /* by our extension */
+    WATCH_PERF,       /* by CPython's own support for perf; never asked for, see record_python.c */
+};
 
 struct record_options {
     char *const *command; /* the program and its arguments, NULL-terminated */
@@ -62,6 +67,12 @@ extern const struct engine native_engine;
 #define ENGINE_FAILED 125
 _Noreturn void engine_fail(const char *run_folder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* An engine that is told `--python-retry=PID` and finds, in the program that this process was
+ * started for, a CPython whose frames it cannot watch but trampolines may show, leaves its minor
+ * version and a sentence why in a file `python` in the run folder and ends, before any Python code
+ * has run. */
+#define ENGINE_PYTHON_FILE "python"
 
 /* A status file: what a running engine has done so far, for the line on the terminal. Two 64-bit
  * words, instructions and contexts, in run_folder/status.PID. */

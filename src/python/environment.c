@@ -1,6 +1,7 @@
 #include "python/environment.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,23 @@ char *python_environment_directory(struct error *error)
     }
     error_set(error, "no trampolines were built or installed with %s/trueflame", program);
     return NULL;
+}
+
+bool python_environment_has_version(unsigned minor)
+{
+    struct error error;
+    char *directory = python_environment_directory(&error);
+    if (!directory)
+        return false;
+    char *pattern =
+        memory_format("%s/trueflame_trampoline/_trampoline.cpython-3%u-*.so", directory, minor);
+    glob_t found;
+    bool has = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+
+    globfree(&found);
+    free(pattern);
+    free(directory);
+    return has;
 }
 
 static int prepare_jitdump_directory(struct error *error)

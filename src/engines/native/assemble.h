@@ -34,7 +34,14 @@ enum opcodes {
     OP_TEST = 0x85,
 };
 
-enum conditions { IF_BELOW = 2, IF_NOT_BELOW = 3, IF_EQUAL = 4, IF_NOT_EQUAL = 5, IF_ABOVE = 7, IF_SIGN = 8 };
+enum conditions {
+    IF_BELOW = 2,
+    IF_NOT_BELOW = 3,
+    IF_EQUAL = 4,
+    IF_NOT_EQUAL = 5,
+    IF_ABOVE = 7,
+    IF_SIGN = 8
+};
 
 /* op reg, [base + offset]; base is not rsp. */
 static inline void op_memory(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,

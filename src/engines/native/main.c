@@ -133,6 +133,8 @@ static void parse_option(const char *argument)
         options.budget = parse_number(value);
     else if ((value = option_value(argument, "--checkpoint=")))
         options.checkpoint = parse_number(value);
+    else if ((value = option_value(argument, "--python-retry=")))
+        options.python_retry = parse_number(value);
     else if (!strcmp(argument, "--print-total"))
         options.print_total = true;
     else if (!strcmp(argument, "--detail=line"))

@@ -5,20 +5,29 @@
 #include "engines/native/record.h"
 #include "engines/native/text.h"
 
+/* Says, once, that its frames cannot be shown; unless the program is started anew with
+ * trampolines. */
+static void complain(struct python_module *python)
+{
+    char sentence[PYTHON_SENTENCE_BYTES];
+    if (python->told)
+        return;
+    python->told = true;
+    python_say_why(python, sentence);
+    if (python->minor >= PYTHON_TRAMPOLINES_FROM)
+        record_leave_to_trampolines(sentence, python->minor);
+    say(sentence, ": its Python frames are not shown", NULL);
+}
+
 struct python_module *python_watched(const struct code_place *place)
 {
     struct python_module *python = place->module ? place->module->python : NULL;
     if (!options.python || !python || !place->function ||
         (place->function->start != python->evaluator && !python_evaluates(python, place->function)))
         return NULL;
-    bool unread = python->readiness == PYTHON_UNREAD;
     if (python_prepare(python))
         return python;
-    if (unread)
-        say(place->module->path,
-            " is a CPython that is not known here: its Python frames are not "
-            "shown (--python=trampoline may do)",
-            NULL);
+    complain(python);
     return NULL;
 }
 
@@ -174,4 +183,6 @@ void python_take_exit(struct native_thread *thread, const struct exit *exit)
                      thread->registers[REGISTER_RDI]);
     else
         python_frame_changed(&core, thread->thread, thread->target);
+    if (core.python.module->readiness == PYTHON_MISREAD)
+        complain(core.python.module);
 }

@@ -265,6 +265,25 @@ void record_write(uint64_t ending, int exit_status)
         write_raw(ending, exit_status);
 }
 
+void record_leave_to_trampolines(const char *sentence, unsigned minor)
+{
+    char path[4096], text[2048];
+    struct string_builder name = {path, 0, sizeof path}, line = {text, 0, sizeof text};
+    if (options.python_retry != process.pid || process.started_by != RAW_FIRST)
+        return;
+    string_add(&name, options.run_folder);
+    string_add(&name, "/python");
+    string_add_number(&line, minor, 10);
+    string_add(&line, " ");
+    string_add(&line, sentence);
+    long file = sys(open, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (sys_failed(file))
+        return;
+    sys(write, file, text, text_length(text));
+    for (;;)
+        sys(exit_group, STATUS_REFUSED);
+}
+
 void record_finish(int exit_status)
 {
     record_write(RAW_EXIT, exit_status);

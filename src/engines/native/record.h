@@ -14,6 +14,7 @@ struct options {
     bool line_detail, keep_tail_calls, start_off, follow_children, python, progress, repeatable;
     uint32_t max_contexts;
     uint64_t budget, checkpoint; /* instructions; 0: none */
+    uint64_t python_retry;       /* the process that ends if Python cannot be watched; 0: none */
 };
 
 extern struct core core;
@@ -38,6 +39,10 @@ void record_add_vdso(uint64_t start, uint64_t end);
 
 /* In the child of a fork: costs begin at zero, paths stay. */
 void record_forked(struct native_thread *thread);
+
+/* CPython cannot be watched: ends the process, if it is the one that `record` will start anew with
+ * trampolines. */
+void record_leave_to_trampolines(const char *sentence, unsigned minor);
 
 /* The process ends, or becomes another program: writes its raw file. */
 void record_finish(int exit_status);

@@ -69,6 +69,8 @@ _Noreturn static void native_execute(const struct record_options *options, const
         add(&arguments, "--start=off");
     if (options->python == WATCH_AUTO)
         add(&arguments, "--python=yes");
+    if (options->python == WATCH_AUTO)
+        add(&arguments, memory_format("--python-retry=%d", (int)getpid()));
     if (options->repeatable)
         add(&arguments, "--repeatable");
     if (options->progress)

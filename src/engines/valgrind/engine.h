@@ -38,6 +38,7 @@ struct engine_options {
     Bool progress;           /* keep run_folder/status.PID up to date */
     Bool repeatable;         /* randomness, time and the order of threads are fixed */
     Bool python;             /* Python frames are watched */
+    ULong python_retry;      /* the process that ends if they cannot be, 0: none */
 };
 
 extern struct engine_options options;
@@ -89,6 +90,8 @@ void output_begin(void);
 void output_write(ULong ending, ULong exit_status);
 void output_forked(ULong ordinal);
 void output_progress(void);
+/* Leaves word for `record` to start the program anew, with trampolines; true if it will. */
+Bool output_leave_to_trampolines(const HChar *sentence, UInt minor);
 
 /* events.c */
 void events_register(void);

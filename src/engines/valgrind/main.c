@@ -42,6 +42,8 @@ static Bool on_option(const HChar *argument)
         options.checkpoint = VG_(strtoull10)(number, NULL);
     } else if (VG_STR_CLO(argument, "--max-contexts", number)) {
         options.core.max_contexts = VG_(strtoull10)(number, NULL);
+    } else if (VG_STR_CLO(argument, "--python-retry", number)) {
+        options.python_retry = VG_(strtoull10)(number, NULL);
     } else if (VG_BOOL_CLO(argument, "--line-detail", line)) {
         options.core.line_detail = options.core.python_lines = line;
     } else if (VG_BOOL_CLO(argument, "--keep-tail-calls", line)) {

@@ -117,6 +117,22 @@ void output_write(ULong ending, ULong exit_status)
         VG_(rename)(path, final);
 }
 
+Bool output_leave_to_trampolines(const HChar *sentence, UInt minor)
+{
+    HChar path[4096], text[2048];
+
+    if (options.python_retry != process.pid || process.started_by != RAW_FIRST)
+        return False;
+    VG_(snprintf)(path, sizeof path, "%s/python", options.run_folder);
+    VG_(snprintf)(text, sizeof text, "%u %s", minor, sentence);
+    SysRes opened = VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT, VKI_S_IRUSR | VKI_S_IWUSR);
+    if (sr_isError(opened))
+        return False;
+    VG_(write)(sr_Res(opened), text, VG_(strlen)(text));
+    VG_(close)(sr_Res(opened));
+    return True;
+}
+
 void output_progress(void)
 {
     HChar path[4096];

@@ -10,6 +10,7 @@
 #include "engine.h"
 
 #include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_threadstate.h"
 
@@ -173,22 +174,25 @@ VG_REGPARM(0) void slow_swap(void)
 
 /* ---- Python ---- */
 
-VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
-{
-    python_enter(&core, running, module, state);
-}
-
 void unknown_python(struct python_module *python)
 {
+    HChar sentence[PYTHON_SENTENCE_BYTES];
+
     if (python->told)
         return;
     python->told = True;
-    VG_(printf)
-    ("trueflame: %s is a CPython %s: its Python frames are not shown "
-     "(--python=trampoline may do)\n",
-     python->module->path,
-     python->readiness == PYTHON_MISREAD ? "whose frames are not as expected"
-                                         : "that is not known here");
+    python_say_why(python, sentence);
+    if (python->minor >= PYTHON_TRAMPOLINES_FROM &&
+        output_leave_to_trampolines(sentence, python->minor))
+        VG_(exit)(125);
+    VG_(printf)("trueflame: %s: its Python frames are not shown\n", sentence);
+}
+
+VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
+{
+    python_enter(&core, running, module, state);
+    if (module->readiness == PYTHON_MISREAD)
+        unknown_python(module);
 }
 
 VG_REGPARM(1) void slow_python_frame(UWord frame)
