@@ -59,6 +59,9 @@ int transform_option(struct transform_arguments *arguments, int code, const char
         transforms->choice.no_inline = chosen == 1;
         break;
     case TRANSFORM_PYTHON:
+        if (!strcmp(value, "off"))
+            return cli_fail("--python=off is for record; to look at native frames alone: "
+                            "--python=native");
         result = cli_parse_choice("--python", value, python_modes, &chosen);
         transforms->python = (enum python_mode)chosen;
         break;

@@ -99,10 +99,22 @@ NOINLINE void pause(void)
     sink++;
 }
 
-NOINLINE void of_first(void) { sink++; }
-NOINLINE void of_second(void) { sink++; }
-NOINLINE void of_third(void) { sink++; }
-NOINLINE void of_main(void) { sink++; }
+NOINLINE void of_first(void)
+{
+    sink++;
+}
+NOINLINE void of_second(void)
+{
+    sink++;
+}
+NOINLINE void of_third(void)
+{
+    sink++;
+}
+NOINLINE void of_main(void)
+{
+    sink++;
+}
 
 NOINLINE void first(int depth)
 {
