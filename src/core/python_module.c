@@ -7,164 +7,146 @@
 #include "core/python.h"
 #include "core/text.h"
 
-/* Before 3.13, when the runtime does not describe itself. Release builds of x86-64 and other
- * 64-bit machines alike. */
-static const struct python_layout layouts[] = {
-    [9] = {.state_frame = 24,
-           .frame_code = 32,
-           .frame_previous = 24,
-           .code_name = 112,
-           .code_qualified_name = 112,
-           .code_file = 104,
-           .code_line = 40,
-           .code_flags = 36,
-           .text_length = 16,
-           .text_state = 32,
-           .text_kind_shift = 2,
-           .text_ascii_bytes = 48,
-           .text_compact_bytes = 72,
-           .frame_ip = 104,
-           .ip_bytes = 4,
-           .ip_unit = 1,
-           .line_format = PYTHON_LINES_3_9,
-           .code_line_table = 120},
-    [10] = {.state_frame = 24,
-            .frame_code = 32,
-            .frame_previous = 24,
-            .code_name = 112,
-            .code_qualified_name = 112,
-            .code_file = 104,
-            .code_line = 40,
-            .code_flags = 36,
-            .text_length = 16,
-            .text_state = 32,
-            .text_kind_shift = 2,
-            .text_ascii_bytes = 48,
-            .text_compact_bytes = 72,
-            .frame_ip = 96,
-            .ip_bytes = 4,
-            .ip_unit = 2,
-            .line_format = PYTHON_LINES_3_10,
-            .code_line_table = 120},
-    [11] = {.state_frame = 56,
-            .has_c_frame = true,
-            .c_frame_frame = 8,
-            .frame_code = 32,
-            .frame_previous = 48,
-            .frame_owner = 69,
-            .frame_is_entry = 68,
-            .shim_owner = 255,
-            .code_name = 120,
-            .code_qualified_name = 128,
-            .code_file = 112,
-            .code_line = 72,
-            .code_flags = 48,
-            .text_length = 16,
-            .text_state = 32,
-            .text_kind_shift = 2,
-            .text_ascii_bytes = 48,
-            .text_compact_bytes = 72,
-            .frame_ip = 56,
-            .ip_bytes = 8,
-            .ip_unit = 1,
-            .line_format = PYTHON_LINES_3_11,
-            .code_line_table = 136,
-            .code_bytes = 184},
-    [12] = {.state_frame = 56,
-            .has_c_frame = true,
-            .c_frame_frame = 0,
-            .frame_code = 0,
-            .frame_previous = 8,
-            .frame_owner = 70,
-            .shim_owner = 3,
-            .code_name = 120,
-            .code_qualified_name = 128,
-            .code_file = 112,
-            .code_line = 68,
-            .code_flags = 48,
-            .text_length = 16,
-            .text_state = 32,
-            .text_kind_shift = 2,
-            .text_ascii_bytes = 40,
-            .text_compact_bytes = 56,
-            .frame_ip = 56,
-            .ip_bytes = 8,
-            .ip_unit = 1,
-            .line_format = PYTHON_LINES_3_11,
-            .code_line_table = 136,
-            .code_bytes = 192},
-};
-
-/* Where _Py_DebugOffsets has what, in words. It grew in the middle, so each version has its own. */
-struct self_description {
-    uint8_t state_frame, frame_previous, frame_code, frame_ip, frame_owner;
-    uint8_t code_file, code_name, code_qualified_name, code_line_table, code_line, code_bytes;
-    uint8_t text_state, text_length, text_ascii_bytes;
-};
-
-static const struct self_description self_descriptions[] = {
-    [13] = {.state_frame = 23,
-            .frame_previous = 29,
-            .frame_code = 30,
-            .frame_ip = 31,
-            .frame_owner = 33,
-            .code_file = 35,
-            .code_name = 36,
-            .code_qualified_name = 37,
-            .code_line_table = 38,
-            .code_line = 39,
-            .code_bytes = 43,
-            .text_state = 68,
-            .text_length = 69,
-            .text_ascii_bytes = 70},
-    [14] = {.state_frame = 26,
-            .frame_previous = 32,
-            .frame_code = 33,
-            .frame_ip = 34,
-            .frame_owner = 36,
-            .code_file = 40,
-            .code_name = 41,
-            .code_qualified_name = 42,
-            .code_line_table = 43,
-            .code_line = 44,
-            .code_bytes = 48,
-            .text_state = 78,
-            .text_length = 79,
-            .text_ascii_bytes = 80},
-};
-
-#define DESCRIBED_FROM 13
+#define KNOWN_FROM     9
+#define DESCRIBED_FROM 13 /* the runtime describes itself; before, this file does */
 #define DESCRIBED_TO   14
 
-enum { WORD_COOKIE, WORD_VERSION, WORD_FREE_THREADED, DESCRIPTION_WORDS = 81 };
+/* Release builds of x86-64 and other 64-bit machines alike. */
+static const struct python_layout layout_3_9 = {
+    .state_frame = 24,
+    .frame_code = 32,
+    .frame_previous = 24,
+    .code_name = 112,
+    .code_qualified_name = 112,
+    .code_file = 104,
+    .code_line = 40,
+    .code_flags = 36,
+    .text_length = 16,
+    .text_state = 32,
+    .text_kind_shift = 2,
+    .text_ascii_bytes = 48,
+    .text_compact_bytes = 72,
+    .frame_ip = 104,
+    .ip_bytes = 4,
+    .ip_unit = 1,
+    .line_format = PYTHON_LINES_3_9,
+    .code_line_table = 120,
+};
+
+static void change_to_3_10(struct python_layout *layout)
+{
+    layout->frame_ip = 96;
+    layout->ip_unit = 2;
+    layout->line_format = PYTHON_LINES_3_10;
+}
+
+/* Frames are no objects any more, and the current one is in a C frame. */
+static void change_to_3_11(struct python_layout *layout)
+{
+    layout->state_frame = 56;
+    layout->has_c_frame = true;
+    layout->c_frame_frame = 8;
+    layout->frame_previous = 48;
+    layout->frame_owner = 69;
+    layout->frame_is_entry = 68;
+    layout->shim_owner = 255;
+    layout->frame_ip = 56;
+    layout->ip_bytes = 8;
+    layout->ip_unit = 1;
+    layout->line_format = PYTHON_LINES_3_11;
+    layout->code_name = 120;
+    layout->code_qualified_name = 128;
+    layout->code_file = 112;
+    layout->code_line = 72;
+    layout->code_flags = 48;
+    layout->code_line_table = 136;
+    layout->code_bytes = 184;
+}
+
+/* A frame of its own, a shim, tells where the evaluator was called. */
+static void change_to_3_12(struct python_layout *layout)
+{
+    layout->c_frame_frame = 0;
+    layout->frame_code = 0;
+    layout->frame_previous = 8;
+    layout->frame_owner = 70;
+    layout->frame_is_entry = 0;
+    layout->shim_owner = 3;
+    layout->code_line = 68;
+    layout->code_bytes = 192;
+    layout->text_ascii_bytes = 40;
+    layout->text_compact_bytes = 56;
+}
+
+static void (*const changes[])(struct python_layout *) = {
+    [10] = change_to_3_10, [11] = change_to_3_11, [12] = change_to_3_12};
+
+/* As of `minor`, or of the last version that does not describe itself. */
+static struct python_layout known_layout(unsigned minor)
+{
+    struct python_layout layout = layout_3_9;
+
+    for (unsigned i = KNOWN_FROM + 1; i <= minor && i < DESCRIBED_FROM; i++)
+        changes[i](&layout);
+    return layout;
+}
+
+/* Where _Py_DebugOffsets has what, in words, in 3.13. It grows in the middle: what a later version
+ * has added before the thread state's, the code's and the text's part is in `shifts`. */
+enum {
+    WORD_COOKIE,
+    WORD_VERSION,
+    WORD_FREE_THREADED,
+    WORD_STATE_FRAME = 23,
+    WORD_FRAME_PREVIOUS = 29,
+    WORD_FRAME_CODE,
+    WORD_FRAME_IP,
+    WORD_FRAME_OWNER = 33,
+    WORD_CODE_FILE = 35,
+    WORD_CODE_NAME,
+    WORD_CODE_QUALIFIED_NAME,
+    WORD_CODE_LINE_TABLE,
+    WORD_CODE_LINE,
+    WORD_CODE_BYTES = 43,
+    WORD_TEXT_STATE = 68,
+    WORD_TEXT_LENGTH,
+    WORD_TEXT_ASCII_BYTES,
+    DESCRIPTION_WORDS = 81,
+};
+
+static const struct {
+    uint8_t state, code, text; /* frames are with the thread state */
+} shifts[] = {[13] = {0, 0, 0}, [14] = {3, 5, 10}};
 
 static bool read_self_description(struct python_module *module)
 {
     uint64_t words[DESCRIPTION_WORDS];
     static const char cookie[] = "xdebugpy";
-    const struct self_description *places = &self_descriptions[module->minor];
     struct python_layout *layout = &module->layout;
 
     if (!platform_read(module->module->bias + module->runtime, words, sizeof words) ||
         !text_equal_n((const char *)words, cookie, 8) || words[WORD_FREE_THREADED] ||
         (words[WORD_VERSION] >> 16 & 255) != module->minor)
         return false;
-    *layout = layouts[12];
+    const uint64_t *state = words + shifts[module->minor].state;
+    const uint64_t *code = words + shifts[module->minor].code;
+    const uint64_t *text = words + shifts[module->minor].text;
+    *layout = known_layout(module->minor);
     layout->has_c_frame = false;
-    layout->state_frame = words[places->state_frame];
-    layout->frame_previous = words[places->frame_previous];
-    layout->frame_code = words[places->frame_code];
-    layout->frame_ip = words[places->frame_ip];
-    layout->frame_owner = words[places->frame_owner];
-    layout->code_file = words[places->code_file];
-    layout->code_name = words[places->code_name];
-    layout->code_qualified_name = words[places->code_qualified_name];
-    layout->code_line_table = words[places->code_line_table];
-    layout->code_line = words[places->code_line];
-    layout->code_bytes = words[places->code_bytes];
-    layout->text_state = words[places->text_state];
-    layout->text_length = words[places->text_length];
-    layout->text_ascii_bytes = words[places->text_ascii_bytes];
+    layout->state_frame = state[WORD_STATE_FRAME];
+    layout->frame_previous = state[WORD_FRAME_PREVIOUS];
+    layout->frame_code = state[WORD_FRAME_CODE];
+    layout->frame_ip = state[WORD_FRAME_IP];
+    layout->frame_owner = state[WORD_FRAME_OWNER];
+    layout->code_file = code[WORD_CODE_FILE];
+    layout->code_name = code[WORD_CODE_NAME];
+    layout->code_qualified_name = code[WORD_CODE_QUALIFIED_NAME];
+    layout->code_line_table = code[WORD_CODE_LINE_TABLE];
+    layout->code_line = code[WORD_CODE_LINE];
+    layout->code_bytes = code[WORD_CODE_BYTES];
+    layout->text_state = text[WORD_TEXT_STATE];
+    layout->text_length = text[WORD_TEXT_LENGTH];
+    layout->text_ascii_bytes = text[WORD_TEXT_ASCII_BYTES];
     layout->text_compact_bytes = layout->text_ascii_bytes + 16;
     return true;
 }
@@ -319,8 +301,8 @@ bool python_prepare(struct python_module *module)
     if (module->minor >= DESCRIBED_FROM && module->minor <= DESCRIBED_TO) {
         if (!read_self_description(module) || !layout_is_plausible(&module->layout))
             return false;
-    } else if (module->minor >= 9 && module->minor <= 12) {
-        module->layout = layouts[module->minor];
+    } else if (module->minor >= KNOWN_FROM && module->minor < DESCRIBED_FROM) {
+        module->layout = known_layout(module->minor);
     } else {
         return false;
     }
