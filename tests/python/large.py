@@ -41,7 +41,7 @@ def main():
     if not child:
         in_child()
     os.waitpid(child, 0)
-    churn(2000)
+    churn(int(sys.argv[1]))
     deep(900)
     if sys.version_info >= (3, 11):
         sys.setrecursionlimit(60000)
