@@ -1,117 +1,152 @@
-#!/usr/bin/env python3
-"""Ratios of the native engine to running alone: user and system time, best of interleaved rounds.
+#!/usr/bin/python3
+"""What the native engine costs: ratios of user and system time to running alone.
 
-bench/native.py [ROUNDS [NAME...]]
+    bench/native.py [--rounds=N] [--scale=X] [--only=NAME,...] [--callgrind]
+
+The programs are those of bench/run.py, twice as long: a second or more alone. `engine` is the run
+itself, at function detail and with Python frames watched; `record` is all that `trueflame record`
+does, names included; `line` is the engine at line detail. Measured in turn, round after round; of
+the rounds the least counts. Then two threads against one, and how long small programs take.
 """
-
+import argparse
+import math
 import os
 import pathlib
-import resource
-import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-ENGINE = ROOT / "build" / "src" / "engines" / "native" / "trueflame-native"
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0"}
+import run
 
-CALLS = r"""
+ENGINE = run.BUILD / "src" / "engines" / "native" / "trueflame-native"
+CALLGRIND = ["valgrind", "-q", "--vgdb=no", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0",
+               "LC_ALL": "C.UTF-8"}
+ALONE = "alone"
+
+THREADS = r"""
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 __attribute__((noinline)) static unsigned leaf(unsigned x) { return x * 2654435761u ^ (x >> 7); }
-__attribute__((noinline)) static unsigned middle(unsigned x) { return leaf(x) + leaf(x + 1); }
-__attribute__((noinline)) static unsigned recurse(unsigned n)
+static void *work(void *count)
 {
-    return n < 2 ? leaf(n) : recurse(n - 1) + recurse(n - 2) + middle(n);
+    unsigned sum = 0;
+    for (long i = 0; i < (long)count; i++)
+        sum += leaf(i + sum);
+    return (void *)(unsigned long)sum;
 }
-static int compare(const void *a, const void *b)
+int main(int argc, char **argv)
 {
-    unsigned x = *(unsigned *)a, y = *(unsigned *)b;
-    return x < y ? -1 : x > y;
-}
-int main(void)
-{
-    unsigned sum = 0, *values = malloc(4 << 21);
-    for (int i = 0; i < 24; i++)
-        sum += recurse(27 + i % 2);
-    for (int i = 0; i < 1 << 21; i++)
-        values[i] = leaf(i + sum);
-    qsort(values, 1 << 21, 4, compare);
-    printf("%u %u\n", sum, values[777]);
+    pthread_t threads[16];
+    int count = argc > 1 ? atoi(argv[1]) : 1;
+    for (int i = 0; i < count; i++)
+        pthread_create(&threads[i], 0, work, (void *)100000000L);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], 0);
     return 0;
 }
 """
 
-PYTHON = """
-import json
-def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
-print(fib(27))
-for i in range(2000):
-    json.loads(json.dumps([{"a": i, "b": [1, 2, 3]}] * 50))
-"""
 
-SQLITE = """create table t(a, b);
-with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000000)
-    insert into t select x, x * 7 % 1000 from c;
-select sum(a * b) from t; select count(*) from (select b, sum(a) from t group by b order by 2);
-create index i on t(b); select count(*) from t where b = 5;"""
-
-PERL = """my %h; for my $i (1 .. 4000000) { $h{$i % 1000} += $i; $s .= chr(65 + $i % 26) if $i % 7 == 0 }
-print length $s"""
-
-
-def programs(folder):
-    source, calls, data = folder / "calls.c", folder / "calls", folder / "data"
-    source.write_text(CALLS)
-    subprocess.run(["gcc", "-O2", "-o", calls, source], check=True)
-    with open(data, "wb") as out:
-        while out.tell() < 24 << 20:
-            out.write(pathlib.Path(shutil.which("python3") or sys.executable).resolve().read_bytes())
-    return {
-        "calls": [calls],
-        "bzip2": ["bzip2", "-c", data],
-        "sqlite3": ["sqlite3", ":memory:", SQLITE],
-        "perl": ["perl", "-e", PERL],
-        "python3": ["/usr/bin/python3", "-c", PYTHON],
+def ways(place, callgrind):
+    record = [run.TRUEFLAME, "record", "--quiet", "--engine=native", "--detail=function", "-o",
+              place / "a.flame", "--"]
+    engine = [ENGINE, "--python=yes"]
+    made = {
+        ALONE: lambda command: ["setarch", "-R", *command],
+        "engine": lambda command: [*engine, "--", command[0], *command],
+        "record": lambda command: [*record, *command],
+        "line": lambda command: [*engine, "--detail=line", "--", command[0], *command],
     }
+    if callgrind:
+        made["callgrind"] = lambda command: [*CALLGRIND, *command]
+    return made
 
 
-def seconds(command):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, check=True,
-                   stdin=subprocess.DEVNULL, env=ENVIRONMENT)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def used(command, stdin):
+    """User and system seconds."""
+    with open(stdin or os.devnull, "rb") as source:
+        process = subprocess.Popen([str(word) for word in command], stdin=source,
+                                   stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+        _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status):
+        sys.exit(f"{command}: status {status}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def found(command):
+    path = subprocess.run(["sh", "-c", 'command -v "$1"', "sh", str(command[0])],
+                          capture_output=True, text=True, env=ENVIRONMENT, check=False).stdout
+    return [path.strip(), *command[1:]] if path else None
+
+
+def measure(made, command, stdin, rounds):
+    least = dict.fromkeys(made, math.inf)
+    for _ in range(rounds):
+        for way, words in made.items():
+            least[way] = min(least[way], used(words(command), stdin))
+    return least
+
+
+def table(made, only, place, rounds, scale):
+    print(f"{'':10}{ALONE:>9}" + "".join(f"{way:>11}" for way in made if way != ALONE))
+    ratios = {way: [] for way in made if way != ALONE}
+    for name in only:
+        command, stdin = run.PROGRAMS[name](place, scale)
+        command = found(command)
+        if not command:
+            print(f"{name:10}not installed")
+            continue
+        least = measure(made, command, stdin, rounds)
+        for way, values in ratios.items():
+            values.append(least[way] / least[ALONE])
+        print(f"{name:10}{least[ALONE]:7.2f} s" +
+              "".join(f"{values[-1]:9.2f} x" for values in ratios.values()), flush=True)
+    print(f"{'geomean':19}" + "".join(f"{run.geometric_mean(r):9.2f} x" for r in ratios.values()))
+    if "callgrind" in ratios:
+        faster = [c / r for c, r in zip(ratios["callgrind"], ratios["record"])]
+        print(f"record is {run.geometric_mean(faster):.1f} x faster than callgrind")
+
+
+def elapsed(command, rounds):
+    best = math.inf
+    for _ in range(rounds):
+        start = time.monotonic()
+        subprocess.run([str(word) for word in command], check=True, env=ENVIRONMENT,
+                       stdout=subprocess.DEVNULL)
+        best = min(best, time.monotonic() - start)
+    return best
+
+
+def threads(place, rounds):
+    (place / "threads.c").write_text(THREADS)
+    subprocess.run(["gcc", "-O1", "-o", place / "threads", place / "threads.c"], check=True)
+    one, two = (elapsed([ENGINE, "--", place / "threads", "threads", n], rounds) for n in "12")
+    print(f"two threads do {2 * one / two:.2f} x the work of one")
+
+
+def start_up(rounds):
+    for command in (["/bin/true"], ["/usr/bin/python3", "-c", "pass"]):
+        seconds = elapsed([ENGINE, "--python=yes", "--", command[0], *command], 4 * rounds)
+        print(f"{' '.join(command)}: {1000 * seconds:.0f} ms")
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=2)
+    parser.add_argument("--only", default=",".join(run.PROGRAMS))
+    parser.add_argument("--callgrind", action="store_true", help="beside callgrind, which is slow")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        every = programs(pathlib.Path(folder))
-        product, count = 1.0, 0
-        for name in sys.argv[2:] or every:
-            command = every[name]
-            path = shutil.which(command[0], path="/usr/bin:/bin")
-            if not path:
-                print(f"{name:10} not installed")
-                continue
-            ways = {
-                "alone": ["setarch", "-R", path, *command[1:]],
-                "function": [ENGINE, "--", path, path, *command[1:]],
-                "line": [ENGINE, "--detail=line", "--", path, path, *command[1:]],
-            }
-            best = {way: min(values) for way, values in zip(ways, zip(*(
-                [seconds(words) for words in ways.values()] for _ in range(rounds))))}
-            ratio = best["function"] / best["alone"]
-            product, count = product * ratio, count + 1
-            print(f"{name:10} alone {best['alone']:6.2f} s   function detail {ratio:5.2f} x   "
-                  f"line detail {best['line'] / best['alone']:5.2f} x", flush=True)
-        if count:
-            print(f"geometric mean, function detail: {product ** (1 / count):.2f} x")
+        place = pathlib.Path(folder)
+        table(ways(place, options.callgrind), options.only.split(","), place, options.rounds,
+              options.scale)
+        threads(place, options.rounds)
+        start_up(options.rounds)
 
 
 if __name__ == "__main__":
-    os.chdir("/")
     main()

@@ -39,8 +39,9 @@ enum conditions {
     IF_NOT_BELOW = 3,
     IF_EQUAL = 4,
     IF_NOT_EQUAL = 5,
+    IF_NOT_ABOVE = 6,
     IF_ABOVE = 7,
-    IF_SIGN = 8
+    IF_SIGN = 8,
 };
 
 /* op reg, [base + offset]; base is not rsp. */

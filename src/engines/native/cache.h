@@ -75,10 +75,11 @@ enum exit_kind {
     EXIT_ENTERED,       /* to thread.target: a call was made, the context is right */
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
-    EXIT_PYTHON_ENTER,  /* python_watch.c; these four go on at `landing` */
+    EXIT_PYTHON_ENTER,  /* python_watch.c; these five go on at thread.code */
     EXIT_PYTHON_FRAME,
     EXIT_PYTHON_LEAVE,
     EXIT_PYTHON_LINE,
+    EXIT_PYTHON_FORGET,
     EXIT_SWAP,    /* a function begins that swaps stacks; goes on at `landing` */
     EXIT_REQUEST, /* requests.c; on to `target` */
     EXIT_CHANGED, /* the source at `target` is not what was translated */
@@ -102,8 +103,7 @@ struct exit {
     uint8_t length;         /* bytes of the branch instruction */
     uint8_t linked;
     uint32_t landing; /* calls: cache address where their returns go on */
-    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address;
-                        * EXIT_PYTHON_: instructions that ran and are not counted yet */
+    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address */
     uint32_t site;    /* calls: the core's number, 0 until it is asked for; system calls:
                         * the core's number of the segment they end */
     const char *refusal;

@@ -257,22 +257,11 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
 /* Exits in the middle of the engine's own code, which are no safe points. False: it is another. */
 static bool take_inner_exit(struct native_thread *thread, const struct exit *exit)
 {
-    switch (exit->kind) {
-    case EXIT_COUNT:
+    if (exit->kind == EXIT_COUNT)
         lines_take_exit(thread, exit);
-        return true;
-    case EXIT_PYTHON_ENTER:
-    case EXIT_PYTHON_FRAME:
-    case EXIT_PYTHON_LEAVE:
-    case EXIT_PYTHON_LINE:
-        python_take_exit(thread, exit);
-        return true;
-    case EXIT_SWAP:
+    else if (exit->kind == EXIT_SWAP)
         core_swap(&core, thread->thread);
-        return true;
-    default:
-        return false;
-    }
+    return exit->kind == EXIT_COUNT || exit->kind == EXIT_SWAP;
 }
 
 /* The cache begins anew, as soon as no thread is in what will be written over. The lock is given
@@ -323,6 +312,13 @@ uint64_t thread_dispatch(struct native_thread *thread)
     lock_give(&cache.lock);
     signals_safe_point(thread);
     return code;
+}
+
+void thread_dispatch_inner(struct native_thread *thread)
+{
+    lock_take(&cache.lock);
+    python_take_exit(thread, &cache.exits[thread->exit_id]);
+    lock_give(&cache.lock);
 }
 
 uint64_t thread_enter(struct native_thread *thread)

@@ -77,6 +77,48 @@ thread_resume_flags:
         .globl thread_resume_end
 thread_resume_end:
 
+        /* A sequence of the cache has rax, rcx and rdx spilled and the flags free: what else C may
+         * change is saved. DF and AC are not C's; they are hardly ever set. The flags stay on the
+         * stack: a signal that is held sets the trap flag there, or in the processor if it comes
+         * later than that. */
+        .globl thread_leave_inner, thread_return_inner
+        .globl thread_return_inner_flags, thread_return_inner_end
+thread_leave_inner:
+        mov %rsi, REGISTER(6)
+        mov %rdi, REGISTER(7)
+        mov %r8, REGISTER(8)
+        mov %r9, REGISTER(9)
+        mov %r10, REGISTER(10)
+        mov %r11, REGISTER(11)
+        mov %rsp, REGISTER(4)
+        mov %gs:THREAD_STACK, %rsp
+        pushfq
+        testl $0x40400, (%rsp)
+        jz 1f
+        pushq $2
+        popfq
+1:      sub $8, %rsp
+        mov %gs:THREAD_SELF, %rdi
+        call thread_dispatch_inner
+        add $8, %rsp
+thread_return_inner:
+        cmpq $0, %gs:THREAD_PENDING
+        je 1f
+        orl $0x100, (%rsp)
+1:      testl $0x40500, (%rsp)
+        jz 1f
+thread_return_inner_flags:
+        popfq
+1:      mov REGISTER(6), %rsi
+        mov REGISTER(7), %rdi
+        mov REGISTER(8), %r8
+        mov REGISTER(9), %r9
+        mov REGISTER(10), %r10
+        mov REGISTER(11), %r11
+        mov REGISTER(4), %rsp
+        jmp *%gs:THREAD_INNER_ENTRY
+thread_return_inner_end:
+
         .globl thread_clone
 thread_clone:                           /* rdi: number, rsi: arguments, rdx: child */
         push %r12

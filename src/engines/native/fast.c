@@ -28,6 +28,7 @@
 #include "engines/native/assemble.h"
 #include "engines/native/jumps.h"
 #include "engines/native/maps.h"
+#include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
 #include "engines/native/translation.h"
@@ -456,6 +457,7 @@ void fast_init(void)
     common.enter = enter_code();
     core.no_landing = returns_init();
     jumps_init();
+    python_fast_init();
     cache_keep_shared();
 }
 
@@ -473,4 +475,5 @@ void fast_init_thread(struct native_thread *thread)
     thread->exit_entry = common.leave;
     thread->cache_entry = common.enter;
     thread->leave = (uint64_t)thread_leave_cache;
+    python_fast_init_thread(thread);
 }

@@ -2,8 +2,10 @@
 #include "engines/native/python_watch.h"
 #include "core/python.h"
 #include "engines/native/assemble.h"
+#include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/text.h"
+#include "engines/native/threads.h"
 
 /* Says, once, that its frames cannot be shown; unless the program is started anew with
  * trampolines. */
@@ -38,6 +40,37 @@ static void load_from_rax(struct emitter *e, uint32_t offset)
     emit_u32(e, offset);
 }
 
+/* On to the event's code, and back here. rax is spilled, and the flags are saved if they are live.
+ * `uncounted` instructions belong to what was before the event, and their block counts them later;
+ * fewer than none: has counted them already. */
+static void emit_event(struct emitter *e, uint32_t id, uint64_t code, int uncounted)
+{
+    const unsigned store_bytes = 13, jump_bytes = 5;
+    emit_bytes(e, "\x65\xc7\x04\x25", 4); /* mov dword gs:[exit_id], id */
+    emit_u32(e, THREAD_EXIT_ID);
+    emit_u32(e, id);
+    emit_spill(e, RCX);
+    emit_spill(e, RDX);
+    vectors_emit_add(e, uncounted);
+    store_thread_constant(e, FIELD(code), e->address + store_bytes + jump_bytes);
+    emit_jump(e, code);
+    vectors_emit_add(e, -uncounted);
+}
+
+/* What is told wherever it stands. */
+static void emit_told(struct translation *t, unsigned index, enum exit_kind kind, uint64_t code)
+{
+    struct emitter *e = &t->code;
+    bool flags = !flags_dead(t, index);
+    uint32_t id = new_exit(t, index, kind, t->pc + t->offsets[index]);
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    emit_spill(e, RAX);
+    if (flags)
+        save_flags(e);
+    emit_event(e, id, code, t->uncounted);
+    restore(e, flags, ALL_THREE);
+}
+
 static bool begins_evaluator(const struct translation *t, unsigned index)
 {
     return t->pc + t->offsets[index] == t->python->evaluator + t->python->module->bias;
@@ -51,24 +84,15 @@ static bool word_is_there(const struct translation *t)
            !(t->python->layout.has_c_frame && begins_evaluator(t, 0));
 }
 
-/* `after`: what is to be counted by then, or was, for what runs after it. The sequence is run again
- * after the exit, and then finds what it looks for. */
+/* `after`: what is to be counted by then, or was, for what runs after it. */
 static void emit_frame_look(struct translation *t, unsigned next, int after)
 {
     struct emitter *e = &t->code;
     const struct python_layout *layout = &t->python->layout;
     bool flags = !flags_dead(t, next);
     uint32_t id = new_exit(t, next, EXIT_PYTHON_FRAME, t->pc + t->offsets[next]);
-    cache.exits[id].landing = e->address;
-    cache.exits[id].pops = (int)t->uncounted - after;
+    uint64_t code = python_fast_code(t->python, PYTHON_FRAME);
     struct emitter cold = cold_begin();
-    uint64_t changed = cold.address;
-    emit_store(&cold, FIELD(target), RAX);
-    if (flags)
-        restore_flags(&cold);
-    emit_unspill(&cold, RAX);
-    emit_stub(&cold, id);
-    cold_end(&cold);
 
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
@@ -83,19 +107,22 @@ static void emit_frame_look(struct translation *t, unsigned next, int after)
         load_from_rax(e, layout->c_frame_frame);
     }
     op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_frame));
-    jump_if(e, IF_NOT_EQUAL, changed);
-    if (flags)
-        restore_flags(e);
-    emit_unspill(e, RAX);
+    jump_if(e, IF_NOT_EQUAL, cold.address);
+    restore(e, flags, 1 << RAX);
     t->frame_stored = false;
+
+    emit_store(&cold, FIELD(target), RAX);
+    emit_event(&cold, id, code, (int)t->uncounted - after);
+    restore(&cold, flags, ALL_THREE);
+    emit_jump(&cold, e->address);
+    cold_end(&cold);
 }
 
 void python_emit_line_look(struct translation *t, unsigned next)
 {
-    struct emitter *e = &t->code;
+    struct emitter *e = &t->code, cold = cold_begin();
     bool flags = !flags_dead(t, next);
     uint32_t id = new_exit(t, next, EXIT_PYTHON_LINE, t->pc + t->offsets[next]);
-    uint64_t changed = cold_exit(id, flags, 1 << RAX, 0);
 
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
@@ -108,9 +135,18 @@ void python_emit_line_look(struct translation *t, unsigned next)
         emit_bytes(e, "\x8b\x00", 2); /* mov eax, [rax] */
     op_thread(e, OP_SUB, RAX, FIELD(hot.python_line));
     op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_line_size));
-    jump_if(e, IF_NOT_BELOW, changed);
+    jump_if(e, IF_NOT_BELOW, cold.address);
     restore(e, flags, 1 << RAX);
-    cache.exits[id].landing = e->address;
+
+    emit_event(&cold, id, python_slow_code(), 0);
+    restore(&cold, flags, ALL_THREE);
+    emit_jump(&cold, e->address);
+    cold_end(&cold);
+}
+
+void python_emit_forget(struct translation *t)
+{
+    emit_told(t, 0, EXIT_PYTHON_FORGET, python_slow_code());
 }
 
 static bool is_call(const struct instruction *instruction)
@@ -122,7 +158,7 @@ void python_emit_start(struct translation *t, unsigned first)
 {
     const struct instruction *before = first ? &t->instructions[first - 1] : NULL;
     if (begins_evaluator(t, first))
-        emit_report(t, first, EXIT_PYTHON_ENTER);
+        emit_told(t, first, EXIT_PYTHON_ENTER, python_fast_code(t->python, PYTHON_ENTER));
     else if (!t->evaluates || (before && before->class == CLASS_ORDINARY))
         return; /* cut by a store, after which a frame may still be incomplete */
     else if (!python_word_is_known(t->python) || (before ? is_call(before) : !!t->python->handlers))
@@ -134,7 +170,7 @@ void python_emit_before(struct translation *t, unsigned index, unsigned stub)
     if (t->frame_stored && t->instructions[index].class != CLASS_ORDINARY)
         emit_frame_look(t, index, stub);
     if (t->instructions[index].class == CLASS_RETURN)
-        emit_report(t, index, EXIT_PYTHON_LEAVE);
+        emit_told(t, index, EXIT_PYTHON_LEAVE, python_fast_code(t->python, PYTHON_LEAVE));
 }
 
 void python_emit_end(struct translation *t)
@@ -163,26 +199,28 @@ void python_returned(struct native_thread *thread, const struct block *block)
         python_look(&core, thread->thread);
 }
 
-/* What ran before the segment belongs to the frame that was; the block counts it later. */
 void python_take_exit(struct native_thread *thread, const struct exit *exit)
 {
-    int16_t uncounted = exit->pops;
-    if (exit->kind == EXIT_PYTHON_LEAVE) {
-        python_leave(&core, thread->thread);
-        return;
-    }
-    if (exit->kind == EXIT_PYTHON_LINE) {
-        python_line_changed(&core, thread->thread);
-        return;
-    }
-    thread->instructions += uncounted;
-    record_settle(thread);
-    thread->instructions -= uncounted;
-    if (exit->kind == EXIT_PYTHON_ENTER)
+    switch (exit->kind) {
+    case EXIT_PYTHON_ENTER:
+        record_settle(thread);
         python_enter(&core, thread->thread, thread->hot.current->code->module->python,
                      thread->registers[REGISTER_RDI]);
-    else
+        break;
+    case EXIT_PYTHON_FRAME:
+        record_settle(thread);
         python_frame_changed(&core, thread->thread, thread->target);
-    if (core.python.module->readiness == PYTHON_MISREAD)
+        python_remember(thread);
+        break;
+    case EXIT_PYTHON_LEAVE:
+        python_leave(&core, thread->thread);
+        break;
+    case EXIT_PYTHON_LINE:
+        python_line_changed(&core, thread->thread);
+        break;
+    default:
+        threads_forget_code(thread->registers[REGISTER_RDI]);
+    }
+    if (core.python.module && core.python.module->readiness == PYTHON_MISREAD)
         complain(core.python.module);
 }

@@ -2,7 +2,8 @@
  * python_watch.h: tells the core which Python frame CPython's evaluator executes, and at line detail
  * which line; see core/python.h.
  *
- * The evaluator's first block and its returns leave the cache to say so. Its blocks look at the
+ * The evaluator's first block and its returns say so, and so does the function that ends code
+ * objects. The evaluator's blocks look at the
  * current frame where a call has come back and where a store may have changed it (python_stores.h):
  * not at once, as the new frame is not complete then, but before the branch that follows.
  *
@@ -16,7 +17,8 @@
  *
  *     rax = *hot.python_ip - hot.python_line;  not below hot.python_line_size: EXIT_PYTHON_LINE
  *
- * All these exits are in the middle of engine code: the thread goes on at the exit's `landing`.
+ * All these exits are in the middle of engine code. python_fast.h has the code that deals with most
+ * of them in the cache.
  */
 #ifndef TRUEFLAME_NATIVE_PYTHON_WATCH_H
 #define TRUEFLAME_NATIVE_PYTHON_WATCH_H
@@ -38,6 +40,9 @@ void python_emit_end(struct translation *t);
 
 /* After an instruction that may store the instruction pointer, before instruction `next`. */
 void python_emit_line_look(struct translation *t, unsigned next);
+
+/* Before the block that ends a code object. */
+void python_emit_forget(struct translation *t);
 
 /* One of the exits was taken. */
 void python_take_exit(struct native_thread *thread, const struct exit *exit);

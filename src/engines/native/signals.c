@@ -6,6 +6,7 @@
 #include "engines/native/gate.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
+#include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -408,9 +409,20 @@ static void handle_at_safe_point(struct native_thread *thread, unsigned number, 
     lock_give(&cache.lock);
 }
 
+static bool returns_inner(uint64_t pc)
+{
+    return pc >= (uint64_t)thread_return_inner && pc < (uint64_t)thread_return_inner_end;
+}
+
 /* The thread is on its way into the cache and has looked for held signals already. */
 static void trap_on_entry(struct native_thread *thread, struct sigcontext *context)
 {
+    if (returns_inner(context->rip)) {
+        if (context->rip <= (uint64_t)thread_return_inner_flags)
+            *(uint64_t *)context->rsp |= FLAG_TRAP;
+        context->eflags |= FLAG_TRAP;
+        return;
+    }
     thread->flags |= FLAG_TRAP;
     if (context->rip == (uint64_t)thread_resume_flags)
         *(uint64_t *)context->rsp |= FLAG_TRAP;
@@ -425,6 +437,8 @@ static void handle(int number, siginfo_t *info, struct ucontext *kernel)
     struct native_thread *thread = thread_self();
     struct sigcontext *context = &kernel->uc_mcontext;
     uint64_t pc = context->rip;
+    if (number == SIGSEGV && is_fault(number, info) && python_fast_recover(context))
+        return;
     if (pc >= CACHE_START && pc < CACHE_START + CACHE_SIZE) {
         handle_in_cache(thread, number, info, kernel);
         return;
@@ -433,7 +447,8 @@ static void handle(int number, siginfo_t *info, struct ucontext *kernel)
         handle_at_safe_point(thread, number, info, kernel);
         return;
     }
-    bool enters = pc >= (uint64_t)thread_resume && pc < (uint64_t)thread_resume_end;
+    bool enters =
+        (pc >= (uint64_t)thread_resume && pc < (uint64_t)thread_resume_end) || returns_inner(pc);
     if (enters && number == SIGTRAP && info->si_code == 2 && thread->pending)
         return; /* stepping on, into the cache */
     context->eflags &= ~(uint64_t)FLAG_TRAP;

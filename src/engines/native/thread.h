@@ -55,12 +55,16 @@ struct native_thread {
     int64_t lease_given;
     uint64_t spill[16];     /* the program's register N while the cache borrows it */
     uint8_t vectors[2][64]; /* the program's registers that the cache has borrowed */
+    uint64_t inner_entry;   /* where the cache is entered in the middle of a sequence, at `code` */
+    uint64_t leave_inner;   /* thread_leave_inner */
     struct hot hot;         /* the core's view */
     /* fast.c */
     uint64_t saved_flags; /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;
     struct site_slot *sites;
-    uint64_t code;              /* where an indirect branch goes on */
+    uint64_t code;                         /* where an indirect branch, or a sequence, goes on */
+    struct python_code_slot *python_codes; /* python_fast.c */
+    struct python_entry *python_entry;
     struct line_slot *lines;    /* lines.c; NULL at function detail */
     struct thread *thread;      /* the core's */
     struct native_thread *next; /* all threads of the process */
@@ -107,6 +111,7 @@ _Static_assert(offsetof(struct native_thread, instructions) == THREAD_INSTRUCTIO
 _Static_assert(offsetof(struct native_thread, pending) == THREAD_PENDING, "layout.h");
 _Static_assert(offsetof(struct native_thread, cache_entry) == THREAD_CACHE_ENTRY, "layout.h");
 _Static_assert(offsetof(struct native_thread, spill) == THREAD_SPILL, "layout.h");
+_Static_assert(offsetof(struct native_thread, inner_entry) == THREAD_INNER_ENTRY, "layout.h");
 
 #define ENGINE_STACK_BYTES (256ul << 10)
 
@@ -122,9 +127,14 @@ _Noreturn void
 thread_resume(struct native_thread *thread); /* by its registers, flags and cache_pc */
 extern const char thread_resume_flags[], thread_resume_end[];
 void thread_leave_cache(void); /* the cache jumps here; calls thread_dispatch */
+void thread_leave_inner(void); /* likewise, with rax, rcx and rdx spilled; thread_dispatch_inner */
+extern const char thread_return_inner[], thread_return_inner_flags[], thread_return_inner_end[];
 
 /* dispatch.c: the exit that was taken is dealt with; returns where to enter the cache. */
 uint64_t thread_dispatch(struct native_thread *thread);
+
+/* For an exit in the middle of a sequence, which then goes on at thread.code. */
+void thread_dispatch_inner(struct native_thread *thread);
 
 /* Brings the current context in line with thread->pc; the cache address to go on at. The cache's
  * lock is held. */

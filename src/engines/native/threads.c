@@ -18,6 +18,7 @@
 #include "engines/native/fast.h"
 #include "engines/native/gate.h"
 #include "engines/native/lines.h"
+#include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
 #include "engines/native/signals.h"
@@ -62,6 +63,7 @@ static struct native_thread *record_new(void)
                 .children = old->children,
                 .sites = old->sites,
                 .lines = old->lines,
+                .python_codes = old->python_codes,
             };
             forget_children(&fresh);
             *old = fresh;
@@ -203,6 +205,12 @@ void threads_share_filters(const struct native_thread *thread)
         if (!other->is_free && !other->is_vfork)
             other->filters = thread->filters;
     lock_give(&cache.lock);
+}
+
+void threads_forget_code(uint64_t code)
+{
+    for (struct native_thread *thread = all; thread; thread = thread->next)
+        python_forget(thread, code);
 }
 
 void threads_forget_others(struct native_thread *thread)

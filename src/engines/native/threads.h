@@ -37,6 +37,9 @@ void threads_settle_all(void);
 /* Which function an address belongs to has changed: calls find their children anew. */
 void threads_forget_children(void);
 
+/* A code object of CPython dies. */
+void threads_forget_code(uint64_t code);
+
 /* Forgets the others: the process was forked, only `thread` goes on. */
 void threads_forget_others(struct native_thread *thread);
 

@@ -12,6 +12,7 @@
 #include "engines/native/assemble.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
+#include "engines/native/python_fast.h"
 #include "engines/native/python_stores.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
@@ -506,10 +507,12 @@ static void emit_check(struct translation *t)
 
 static void emit_block(struct translation *t)
 {
-    if (t->checked)
+    if (t->checked || t->ends_code)
         add_mark(t, MARK_PROGRAM, 0, 0, 0);
     if (t->checked)
         emit_check(t);
+    if (t->ends_code)
+        python_emit_forget(t);
     for (unsigned first = 0, end; first < t->count; first = end) {
         end = segment_end(t, first);
         emit_segment(t, first, end);
@@ -547,6 +550,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->python = python_watched(&place);
     t->evaluates = t->python && python_evaluates(t->python, t->function);
     t->frame_stored = false;
+    t->ends_code = python_ends_code(place.module, pc);
     t->checked = maps_may_change(pc);
     decode_block(t);
     code_map_translated(&core.code, &place, pc, t->source, t->source_size);

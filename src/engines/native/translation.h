@@ -34,6 +34,7 @@ struct translation {
     struct python_module *python; /* watched; NULL: this is not its evaluator */
     bool evaluates;               /* this is where its frames run */
     bool frame_stored;            /* it may have another frame than when it was last looked at */
+    bool ends_code;               /* python_watch.c: a code object */
     bool plt;
     bool checked; /* the source may change: compared at every entry */
     bool given;   /* the vector registers are the program's here */

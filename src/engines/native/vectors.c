@@ -78,8 +78,9 @@ struct vector_op {
     uint8_t pp;
 };
 
-static const struct vector_op ADD = {0xd4, 1}, LOAD = {0x6f, 2}, STORE = {0x7f, 2},
-                              TO_GENERAL = {0x7e, 1}, LOAD_64 = {0x7e, 2}, STORE_64 = {0xd6, 1};
+static const struct vector_op ADD = {0xd4, 1}, SUBTRACT = {0xfb, 1}, LOAD = {0x6f, 2},
+                              STORE = {0x7f, 2}, TO_GENERAL = {0x7e, 1}, LOAD_64 = {0x7e, 2},
+                              STORE_64 = {0xd6, 1};
 
 /* What precedes modrm. `first`: vvvv, 0 where the instruction has none. */
 static void emit_vex(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
@@ -162,6 +163,14 @@ void vectors_emit_count(struct emitter *e, unsigned instructions)
         op_constant(e, ADD, vectors.count, vectors.count, instructions);
 }
 
+void vectors_emit_add(struct emitter *e, int instructions)
+{
+    if (instructions < 0)
+        op_constant(e, SUBTRACT, vectors.count, vectors.count, -instructions);
+    else
+        vectors_emit_count(e, instructions);
+}
+
 void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
 {
     unsigned count = vectors.count;
@@ -195,10 +204,21 @@ void vectors_emit_pop(struct emitter *e)
     op_constant(e, ADD, vectors.top, vectors.top, CONSTANT_POP);
 }
 
-void vectors_emit_give(struct emitter *e)
+void vectors_emit_store_own(struct emitter *e)
 {
     op_own(e, STORE, vectors.count, FIELD(instructions));
     op_own(e, STORE_64, vectors.top, FIELD(hot.top));
+}
+
+void vectors_emit_load_own(struct emitter *e)
+{
+    op_own(e, LOAD, vectors.count, FIELD(instructions));
+    op_own(e, LOAD_64, vectors.top, FIELD(hot.top));
+}
+
+void vectors_emit_give(struct emitter *e)
+{
+    vectors_emit_store_own(e);
     op_whole(e, LOAD, vectors.count, FIELD(vectors[0]));
     op_whole(e, LOAD, vectors.top, FIELD(vectors[1]));
 }

@@ -30,8 +30,9 @@ bool vectors_init(bool narrow);
 #define CONSTANTS_BYTES 8192u
 void vectors_write_constants(uint64_t *at, uint64_t address);
 
-/* count += {instructions, 0} */
+/* count += {instructions, 0}; of the second, there may be fewer than none */
 void vectors_emit_count(struct emitter *e, unsigned instructions);
+void vectors_emit_add(struct emitter *e, int instructions);
 
 /* What was counted is added to the context in register `context`; what follows is counted from
  * nothing or, if it `begins` with a call, from one call. */
@@ -48,6 +49,10 @@ bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes
  * of the two is still the program's. */
 void vectors_emit_give(struct emitter *e);
 void vectors_emit_take(struct emitter *e, uint64_t loads[2]);
+
+/* What the registers hold is in the thread too; is in the registers again. */
+void vectors_emit_store_own(struct emitter *e);
+void vectors_emit_load_own(struct emitter *e);
 
 /* A signal found the registers in the cache's use: the frame gets the program's values, the thread
  * gets what it counted. */
