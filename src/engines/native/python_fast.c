@@ -173,7 +173,8 @@ static void emit_frame_back(struct emitter *e)
     emit_done(e);
 }
 
-/* rcx = what the thread knows of the code that the frame in rax runs. */
+/* rcx = the function whose code the frame in rax runs, if the thread knows it; rax = where a context
+ * has its slot for it. */
 static void emit_code(struct emitter *e, const struct python_layout *layout)
 {
     if (layout->frame_owner) {
@@ -188,11 +189,20 @@ static void emit_code(struct emitter *e, const struct python_layout *layout)
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct python_code_slot, code));
     jump_if(e, IF_NOT_EQUAL, slow);
     op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct python_code_slot, function));
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct python_code_slot, beside));
 }
 
-/* rax = the child of the context in rdx for the function in rcx. */
+/* rax = the child of the context in rdx for the function in rcx: in its slot at rax beside the
+ * context, or in the table of children. */
 static void emit_child(struct emitter *e)
 {
+    op_register(e, OP_ADD, RAX, RDX);
+    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct context_slot, site));
+    uint8_t *elsewhere = jump_ahead(e, IF_NOT_EQUAL);
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct context_slot, child));
+    emit_bytes(e, "\xeb\x00", 2); /* jmp over the rest */
+    uint8_t *found = e->out;
+    end_short_jump(e, elsewhere);
     emit_child_slot(e, RDX, PYTHON_SITE);
     emit_bytes(e, "\x8d\x04\x48", 3); /* lea eax, [rax + rcx * 2] */
     emit_child_address(e);
@@ -203,6 +213,7 @@ static void emit_child(struct emitter *e)
     op_memory(e, OP_COMPARE, RCX, RAX, SLOT(key));
     jump_if(e, IF_NOT_EQUAL, slow);
     op_memory(e, OP_LOAD, RAX, RAX, SLOT(child));
+    end_short_jump(e, found);
 }
 
 /* One more call of the context in rax. A generator is called when it goes on, not when its function
@@ -412,9 +423,16 @@ void python_remember(struct native_thread *thread)
         return;
     if (thread->python_codes == no_codes)
         thread->python_codes = arena_allocate(sizeof no_codes);
-    *python_code_slot(thread, frame.code) =
-        (struct python_code_slot){.code = frame.code, .function = (uint64_t)function};
+    unsigned place = ((uintptr_t)function >> 4 ^ (uintptr_t)function >> 7) % CONTEXT_SLOTS;
+    *python_code_slot(thread, frame.code) = (struct python_code_slot){
+        .code = frame.code,
+        .function = (uint64_t)function,
+        .beside = offsetof(struct context, slots) + place * sizeof(struct context_slot),
+    };
     struct context *caller = newest[-1].context;
+    /* Direct calls have the numbers of their sites there, which are no addresses. */
+    if (!caller->slots[place].site || caller->slots[place].site >> 32)
+        caller->slots[place] = (struct context_slot){(uint64_t)function, newest->context};
     *fast_indirect_slot(thread, caller, PYTHON_SITE, (uint64_t)function) = (struct child_slot){
         .key = caller->key + PYTHON_SITE,
         .child = newest->context,

@@ -28,7 +28,8 @@ enum python_event { PYTHON_ENTER, PYTHON_FRAME, PYTHON_LEAVE, PYTHON_EVENTS };
 struct python_code_slot {
     uint64_t code;
     uint64_t function; /* struct code_function */
-    uint64_t unused[2];
+    uint64_t beside;   /* where a context has its slot for it, from the context on */
+    uint64_t unused;
 };
 
 #define PYTHON_CODE_SLOTS 4096
