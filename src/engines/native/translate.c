@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 
 #define CHECKED_MAX 24 /* instructions of a block that is compared at every entry */
+#define DENSE_AFTER (1u << 20)
 
 /* One translation at a time: the cache's lock is held. */
 static struct translation translation;
@@ -198,26 +199,36 @@ static void emit_jump_exit(struct translation *t, unsigned index, uint64_t targe
     emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, target));
 }
 
-/* The branch is taken to where what is still uncounted is counted. */
+/* The branch is taken to where what is still uncounted is counted: behind the block, as that is in
+ * the same page. */
 static void emit_counting_branch(struct translation *t, unsigned index)
 {
-    uint64_t target = branch_target(t, index);
-    struct line_count count;
+    struct side_exit *side = &t->sides[t->side_count++];
+    *side = (struct side_exit){.index = index, .uncounted = t->uncounted};
     if (options.line_detail)
-        count = lines_plan(t->segments[t->segment_count - 1], t->plt ? NULL : t->function,
-                           !flags_dead_at(target), new_exit(t, index, EXIT_COUNT, 0));
-    struct emitter cold = cold_begin();
+        side->count =
+            lines_plan(t->segments[t->segment_count - 1], t->plt ? NULL : t->function,
+                       !flags_dead_at(branch_target(t, index)), new_exit(t, index, EXIT_COUNT, 0));
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
-    emit_u32(&t->code, cold.address - (t->code.address + 4));
-    if (options.line_detail)
-        lines_emit(&cold, &count);
-    else
-        vectors_emit_count(&cold, t->uncounted);
-    emit_align_patch(&cold, 1);
-    emit_byte(&cold, 0xe9);
-    emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, target));
-    cold_end(&cold);
+    side->branch = t->code;
+    emit_u32(&t->code, 0);
+}
+
+static void emit_side_exits(struct translation *t)
+{
+    struct emitter *e = &t->code;
+    if (t->side_count)
+        add_mark(t, MARK_ENGINE, 0, 0, 0);
+    for (unsigned i = 0; i < t->side_count; i++) {
+        struct side_exit *side = &t->sides[i];
+        emit_u32(&side->branch, e->address - (side->branch.address + 4));
+        if (options.line_detail)
+            lines_emit(e, &side->count);
+        else
+            vectors_emit_count(e, side->uncounted);
+        emit_jump_exit(t, side->index, branch_target(t, side->index));
+    }
 }
 
 static void emit_conditional(struct translation *t, unsigned index)
@@ -529,6 +540,7 @@ static void emit_block(struct translation *t)
     else if (t->end == END_ILLEGAL || t->end == END_UNMAPPED)
         emit_stub(&t->code, new_exit(t, t->count,
                                      t->end == END_ILLEGAL ? EXIT_ILLEGAL : EXIT_UNMAPPED, t->pc));
+    emit_side_exits(t);
 }
 
 /* `part`: how many instructions at most, 0 for a whole block. */
@@ -539,7 +551,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     struct translation *t = &translation;
     t->pc = pc;
     t->source = (const uint8_t *)pc;
-    t->count = t->mark_count = t->segment_count = t->uncounted = 0;
+    t->count = t->mark_count = t->segment_count = t->side_count = t->uncounted = 0;
     t->given = false;
     t->run = 0;
     t->source_size = 0;
@@ -577,8 +589,9 @@ static struct block *translate(uint64_t pc, unsigned part)
         block->segments = arena_allocate(t->segment_count * sizeof *block->segments);
         memcpy(block->segments, t->segments, t->segment_count * sizeof *block->segments);
     }
-    /* Blocks that begin a cache line are entered faster; while there is room to waste. */
-    uint32_t grain = cache.hot < CACHE_SIZE / 4 ? 63 : 15;
+    /* Blocks that begin a cache line are entered faster; but much code is fetched faster if it is
+     * dense. */
+    uint32_t grain = cache.hot < CACHE_DATA_BYTES + DENSE_AFTER ? 63 : 15;
     cache.hot += (block->code_size + grain) & ~grain;
     cache_publish(block);
     return block;

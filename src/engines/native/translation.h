@@ -6,12 +6,21 @@
 
 #include "engines/native/cache.h"
 #include "engines/native/copy.h"
+#include "engines/native/lines.h"
 
 #define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
 #define BRANCHES_MAX     8   /* and as many segments */
 #define MARKS_MAX        (INSTRUCTIONS_MAX * 6)
 #define STUB_BYTES       20
 #define COLD_BYTES       128 /* the longest piece of cold code */
+
+/* A branch that is taken by way of what counts. */
+struct side_exit {
+    unsigned index;     /* of the instruction */
+    unsigned uncounted; /* to be counted; at line detail: */
+    struct line_count count;
+    struct emitter branch; /* where its displacement is */
+};
 
 struct translation {
     struct emitter code;
@@ -38,6 +47,8 @@ struct translation {
     bool plt;
     bool checked; /* the source may change: compared at every entry */
     bool given;   /* the vector registers are the program's here */
+    struct side_exit sides[BRANCHES_MAX];
+    unsigned side_count;
     uint32_t segments[BRANCHES_MAX + 2];
     unsigned segment_count;
 };
