@@ -37,7 +37,8 @@ struct mark {
     uint16_t spilled;    /* bit n: register n is in spill[n] */
     uint8_t kind : 1;    /* enum mark_kind */
     uint8_t given : 1;   /* the vector registers are the program's */
-    uint8_t segment : 6; /* of the block */
+    uint8_t looked : 1;  /* the context may be another than the one that was counted in */
+    uint8_t segment : 5; /* of the block */
     int8_t ahead;        /* instructions already counted but not yet executed */
     uint16_t pc_offset;  /* from the block's pc on */
 };

@@ -194,15 +194,16 @@ static void count_part(struct native_thread *thread, const struct block *block,
 }
 
 /* True if the thread, stopped in the cache as `context` says, is at a state of the program; that
- * state is put into the thread. The cache's lock is held. */
-static bool take_program_state(struct native_thread *thread, struct sigcontext *context)
+ * state is put into the thread. What is no fault had better come where nothing that was counted for
+ * another context is to be taken back. The cache's lock is held. */
+static bool take_program_state(struct native_thread *thread, struct sigcontext *context, bool fault)
 {
     const struct block *block = cache_find_code(context->rip);
     if (!block)
         return false;
     uint32_t offset = context->rip - CACHE_START - block->code;
     const struct mark *mark = mark_at(block, offset);
-    if (!mark || mark->kind != MARK_PROGRAM || mark->offset != offset)
+    if (!mark || mark->kind != MARK_PROGRAM || mark->offset != offset || (mark->looked && !fault))
         return false;
     registers_from_frame(thread, context);
     if (!mark->given)
@@ -372,7 +373,7 @@ static void handle_in_cache(struct native_thread *thread, unsigned number, sigin
         return;
     lock_take(&cache.lock);
     fast_finish_entry(thread, context);
-    if (!take_program_state(thread, context)) {
+    if (!take_program_state(thread, context, !stepped && is_fault(number, info))) {
         if (!stepped && thread->pending) {
             send_again(thread);
             memcpy(&kernel->uc_sigmask, &thread->held_mask, 8);

@@ -137,6 +137,7 @@ void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset, un
         .kind = kind,
         .spilled = spilled,
         .given = t->given,
+        .looked = t->looked,
         .ahead = ahead,
         .pc_offset = pc_offset,
         .segment = t->segment_count ? t->segment_count - 1 : 0,
@@ -218,8 +219,12 @@ static void emit_counting_branch(struct translation *t, unsigned index)
 static void emit_side_exits(struct translation *t)
 {
     struct emitter *e = &t->code;
-    if (t->side_count)
-        add_mark(t, MARK_ENGINE, 0, 0, 0);
+    if (!t->side_count)
+        return;
+    /* Behind a branch that is always taken the block is at no state of the program. */
+    if (t->marks[t->mark_count - 1].offset == e->address - CACHE_START - cache.hot)
+        t->mark_count--;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
     for (unsigned i = 0; i < t->side_count; i++) {
         struct side_exit *side = &t->sides[i];
         emit_u32(&side->branch, e->address - (side->branch.address + 4));
@@ -403,6 +408,7 @@ static unsigned count_place(const struct translation *t, unsigned first, unsigne
 /* What a PLT stub runs, `stub` instructions, is for the frame that is current by then. */
 static void emit_python_last(struct translation *t, unsigned last, unsigned stub)
 {
+    t->looked = options.line_detail && t->frame_stored;
     python_emit_before(t, last, options.line_detail ? 0 : stub);
     if (!options.line_detail || !stub)
         return;
@@ -466,6 +472,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             emit_python_last(t, i, counted > end - first ? counted - (end - first) : 0);
         add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
         emit_instruction(t, i);
+        t->looked = false;
         t->ahead--;
         t->frame_stored |= python_may_set_frame(t, i);
         if (python_may_set_line(t, i)) {
@@ -552,7 +559,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->pc = pc;
     t->source = (const uint8_t *)pc;
     t->count = t->mark_count = t->segment_count = t->side_count = t->uncounted = 0;
-    t->given = false;
+    t->given = t->looked = false;
     t->run = 0;
     t->source_size = 0;
     t->part = part;
