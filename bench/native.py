@@ -6,7 +6,8 @@
 The programs are those of bench/run.py, twice as long: a second or more alone. `engine` is the run
 itself, at function detail and with Python frames watched; `record` is all that `trueflame record`
 does, names included; `line` is the engine at line detail. Measured in turn, round after round; of
-the rounds the least counts. Then two threads against one, and how long small programs take.
+the rounds the least counts. Then two threads against one by the clock, which says nothing on a busy
+machine, and how long small programs take.
 """
 import argparse
 import math
@@ -123,14 +124,17 @@ def elapsed(command, rounds):
 def threads(place, rounds):
     (place / "threads.c").write_text(THREADS)
     subprocess.run(["gcc", "-O1", "-o", place / "threads", place / "threads.c"], check=True)
-    one, two = (elapsed([ENGINE, "--", place / "threads", "threads", n], rounds) for n in "12")
-    print(f"two threads do {2 * one / two:.2f} x the work of one")
+    program = place / "threads"
+    for name, start in ((ALONE, [program]), ("engine", [ENGINE, "--", program, "threads"])):
+        one, two = (elapsed([*start, n], rounds) for n in "12")
+        print(f"{name}: two threads do {2 * one / two:.2f} x the work of one")
 
 
 def start_up(rounds):
     for command in (["/bin/true"], ["/usr/bin/python3", "-c", "pass"]):
-        seconds = elapsed([ENGINE, "--python=yes", "--", command[0], *command], 4 * rounds)
-        print(f"{' '.join(command)}: {1000 * seconds:.0f} ms")
+        words = [ENGINE, "--python=yes", "--", command[0], *command]
+        seconds = min(used(words, None) for _ in range(4 * rounds))
+        print(f"{' '.join(command)}: {1000 * seconds:.0f} ms, of the processor's time")
 
 
 def main():

@@ -20,6 +20,7 @@
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
+ *     python_fast.c   those that stay in the cache
  *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
@@ -52,7 +53,14 @@
  * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the
  * count's way to the contexts, whose memory is not always near. Counting itself is one vector add
  * for some segments. An indirect jump is twenty instructions. Line detail adds seven wherever a
- * run of segments ends. Python frames leave the cache for every call of a Python function.
+ * run of segments ends. A call of CPython's evaluator and its return are a hundred and thirty
+ * (python_fast.c); at line detail its frames, and its lines, leave the cache. Of a run of cc1,
+ * samples find three fifths in blocks, there mostly at the program's own instructions, which wait to
+ * be fetched: the code is three times as large; a quarter in what is shared or rare (children that
+ * are not beside their context, entries of indirect branches); a tenth in translation and new
+ * contexts; a twentieth in the kernel, which gives memory. Of sqlite3: 63, 29, 4 and 3 in a hundred.
+ * `record` then takes a tenth of a second more to find names where libc's debug information is
+ * installed: its sections are inflated.
  */
 #include "core/text.h"
 #include "engines/native/arena.h"
