@@ -334,10 +334,10 @@ def test_a_function_that_catches_goes_on_in_its_own_frame(tmp_path):
     repairs = json.loads(support.run("info", "--json", flame).stdout)["repairs"]
     assert repairs["unmatched-return"] == repairs["new-stack"] == repairs["stack-switch"] == 0
     assert repairs["unwind"] >= 100
-    paths = support.folded(flame, "--skip-object=*/node", "--focus=JS:~after *").splitlines()
-    assert len([path for path in paths if ";JS:~after " in path]) == 1
-    assert [path for path in paths if re.search(";JS:~catcher [^;]*;JS:~after [^;]*$", path)]
-    assert [count for name, count in calls(flame).items() if name.startswith("JS:~after ")] == [200]
+    paths = support.folded(flame, *NODE_ITSELF, "--focus=*:~after *").splitlines()
+    assert len([path for path in paths if ":~after " in path]) == 1
+    assert [path for path in paths if re.search(f";{JS}:~catcher [^;]*;{JS}:~after [^;]*$", path)]
+    assert [count for name, count in calls(flame).items() if ":~after " in name] == [200]
 
 
 @needs_node

@@ -10,7 +10,7 @@ from support import BUILD, ROOT
 
 # of a block's commands: the program it needs, the example's file, what must be in the output
 EXAMPLES = {
-    "node": ("js", "app.js", [r" JS:mid .*app\.js:2:", r"JS:mid [^;]*;JS:leaf [^;]* \d+$"]),
+    "node": ("js", "app.js", [r" JS:mid .*app\.js:2\b", r"JS:mid [^;]*;JS:leaf [^;]* \d+$"]),
     "javac": ("java", "Hot.java", [r" int Hot\.mid\(int\) "]),
     "php": ("php", "app.php", [r" 2,000  JIT\$leaf "]),
 }

@@ -89,9 +89,12 @@ def test_virtual_environment(version, tmp_path):
     (packages / "only_here.py").write_text("def inside(): return 'inside'\n")
     program = tmp_path / "app.py"
     program.write_text("import only_here\nprint(only_here.inside())\n")
+    # Debian's own has a sitecustomize of its own, before the environment's.
+    plain = Run([str(venv / "bin" / "python3"), str(program)], tmp_path)
+    assert plain.stdout.endswith("inside\n")
     run = Run([TRUEFLAME, "trampoline", str(venv / "bin" / "python3"), str(program)], tmp_path)
     assert (run.status, run.stderr) == (0, "")
-    assert run.stdout == "from the environment\ninside\n"
+    assert run.stdout == plain.stdout
     assert "inside" in run.map_names()
 
 
