@@ -92,6 +92,9 @@ struct thread {
     struct stack *stack; /* the one it runs on */
     uint32_t number;     /* 1, 2, ... in order of creation */
     bool ended;
+    /* Where it last unwound to: the function, and the top of the stack then. Only to compare. */
+    const struct code_function *landed;
+    const struct stack_entry *landed_top;
     struct thread *next;
 };
 

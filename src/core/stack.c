@@ -183,6 +183,8 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
         return switched;
     core->repairs[REPAIR_UNWIND]++;
     pop_to(core, thread, left);
+    thread->landed = hot->current->code;
+    thread->landed_top = hot->top;
     return true;
 }
 
@@ -204,7 +206,8 @@ static bool returns_elsewhere(const struct thread *thread, uint64_t target, uint
 /* A return leads to the start of a function, and the return address of the newest call is nowhere
  * above: the frame that it was made in was replaced by another, which goes on there. V8 does this to
  * compiled code that it gives up. */
-static void leave_overwritten(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
+static void leave_overwritten(struct core *core, struct thread *thread, uint64_t target,
+                              uint64_t sp)
 {
     struct stack_entry *newest = thread->hot->top - 1;
 

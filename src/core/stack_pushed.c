@@ -74,12 +74,17 @@ struct code_function *stack_pushed_caller(struct core *core, const struct thread
 {
     const struct stack_entry *newest = thread->hot->top - 1;
 
-    if (!core->options.calls_push || sp + 8 >= newest->stack_pointer || !code_map_is_entry(&core->code, target) ||
-        !platform_read(sp, back, sizeof *back) || *back == newest->return_address ||
+    if (!core->options.calls_push || sp + 8 >= newest->stack_pointer ||
+        !code_map_is_entry(&core->code, target) || !platform_read(sp, back, sizeof *back) ||
         code_map_is_entry(&core->code, *back))
         return NULL;
     struct code_function *caller = code_map_find(&core->code, *back).function;
     if (!caller || (caller != thread->hot->current->code && !follows_call(*back)))
+        return NULL;
+    /* The return address of the frame itself was moved down, but where a function that calls itself
+     * from there goes on after it caught something. */
+    if (*back == newest->return_address &&
+        (thread->landed != caller || thread->landed_top != thread->hot->top))
         return NULL;
     return caller;
 }

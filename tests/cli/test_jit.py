@@ -340,6 +340,32 @@ def test_a_function_that_catches_goes_on_in_its_own_frame(tmp_path):
     assert [count for name, count in calls(flame).items() if ":~after " in name] == [200]
 
 
+RECURSES = """
+function after(x) { return x + 1; }
+function f(n) {
+    let r = 0;
+    try { if (n === 0) throw 1; r = f(n - 1); throw 2; } catch (e) { r += after(n); }
+    return r;
+}
+let s = 0;
+for (let i = 0; i < 50; i++) s += f(4);
+console.log(s);
+"""
+
+
+@needs_node
+def test_a_recursion_that_catches_at_every_depth(tmp_path):
+    """What V8 pushes to go on in an inner frame is the return address of that frame itself."""
+    (tmp_path / "app.js").write_text(RECURSES)
+    flame = tmp_path / "app.flame"
+    support.run("record", "--node", "--engine=native", "--detail=function", "-o", flame, "node",
+                "--no-opt", "--no-sparkplug", tmp_path / "app.js")
+    paths = support.folded(flame, *NODE_ITSELF, "--focus=*:~after *").splitlines()
+    depths = [len(re.findall(f";{JS}:~f ", path)) for path in paths
+              if re.search(f";{JS}:~f [^;]*;{JS}:~after [^;]*$", path)]
+    assert sorted(depths) == [1, 2, 3, 4, 5]
+
+
 @needs_node
 def test_node_without_the_option_is_told_about_it(tmp_path):
     done = support.run("record", "-o", tmp_path / "n.flame", "--engine=native", "node", "-e", "1")
