@@ -204,13 +204,31 @@ static bool says_the_same(const struct jit_entry *entry, uint64_t start, uint64_
            text_equal_n(entry->name, name, name_length) && !entry->name[name_length];
 }
 
+/* Does the entry still have all that it covers? A newer one may have taken a part, in its middle. */
+static bool is_whole(const struct jit *jit, const struct jit_entry *entry)
+{
+    uint64_t last = (entry->end - 1) / JIT_PAGE_BYTES;
+
+    if (entry->end - entry->start > JIT_LARGE_BYTES)
+        return jit->large->entry == entry;
+    for (uint64_t page = entry->start / JIT_PAGE_BYTES; page <= last; page++) {
+        const struct jit_page *found = find_page(jit, page);
+        const struct jit_node *node = found ? found->entries : NULL;
+        while (node && (node->entry->start >= entry->end || node->entry->end <= entry->start))
+            node = node->next;
+        if (!node || node->entry != entry)
+            return false;
+    }
+    return true;
+}
+
 void jit_add(struct jit *jit, uint64_t start, uint64_t end, const char *name, size_t name_length,
              uint64_t time, const struct jit_lines *lines, bool live)
 {
     struct jit_entry *known = live ? jit_index_find(jit, start) : NULL;
 
     /* Both files of one writer, or a writer that repeats itself. */
-    if (says_the_same(known, start, end, name, name_length)) {
+    if (says_the_same(known, start, end, name, name_length) && is_whole(jit, known)) {
         known->lines = known->lines ? known->lines : lines;
         return;
     }

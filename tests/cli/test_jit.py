@@ -92,6 +92,13 @@ def test_an_address_used_again(recorder, again):
     assert calls(recorder.flame) == {"f": 4, "g": 2}
 
 
+def test_an_entry_again_of_which_another_had_taken_a_part(recorder):
+    """The third line says what the first says, of new code."""
+    paths, _ = recorder(*"emit 0x40 spin 10 map 0 0x80 f run 0x40 1 map 0x40 0x40 g run 0x40 1 "
+                        "map 0 0x80 f run 0x40 1".split())
+    assert paths == {"f": 2 * spin(10), "g": spin(10)}
+
+
 def test_a_thousand_lives_of_an_address(recorder):
     words = ["emit", "0", "spin", "3"]
     for i in range(300):
