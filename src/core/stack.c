@@ -359,21 +359,6 @@ static bool renamed(struct core *core, struct thread *thread, struct code_functi
     return true;
 }
 
-/* Code that the program moved while it ran, as V8's collector does, goes on in the middle of its new
- * place, under its old name. True: nothing was called. */
-static bool went_on_elsewhere(struct core *core, struct thread *thread,
-                              struct code_function *function, uint64_t address)
-{
-    struct hot *hot = thread->hot;
-    const struct code_function *old = hot->current->code;
-
-    if (!(old->flags & function->flags & CODE_FUNCTION_JIT) ||
-        !text_equal(old->name, function->name) || code_map_is_entry(&core->code, address))
-        return false;
-    hot->current = tree_in_place_of(&core->tree, hot->current, function);
-    return true;
-}
-
 void core_mismatch(struct core *core, struct thread *thread, uint64_t address, uint64_t sp)
 {
     struct hot *hot = thread->hot;
@@ -400,7 +385,6 @@ void core_mismatch(struct core *core, struct thread *thread, uint64_t address, u
     } else if (hot->current->code->flags & CODE_FUNCTION_MARKER) {
         enter(thread, tree_child_of(&core->tree, hot->current, 0, function));
     } else if (!renamed(core, thread, function, address) &&
-               !went_on_elsewhere(core, thread, function, address) &&
                !tail_call_from_python(core, thread, function) &&
                !call_by_jump(core, thread, function, address, sp)) {
         tail_call(core, thread, function);
