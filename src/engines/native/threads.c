@@ -429,10 +429,14 @@ _Noreturn long threads_call_exit_group(struct native_thread *thread)
 
 _Noreturn long threads_call_exit(struct native_thread *thread)
 {
-    if (thread->is_vfork || live_count == 1)
+    if (thread->is_vfork)
         threads_call_exit_group(thread);
     signals_set_mask(SIGNALS_ALL);
     lock_take(&cache.lock);
+    if (live_count == 1) { /* asked with the lock: of two that end at once, one is the last */
+        lock_give(&cache.lock);
+        threads_call_exit_group(thread);
+    }
     settle(thread);
     core_thread_end(&core, thread->thread);
     thread->ended = true;
