@@ -9,7 +9,7 @@ packages="gcc g++ make meson ninja-build pkg-config git python3 libcmocka-dev li
 # the reference engine
 packages="$packages valgrind"
 # names, the profile file
-packages="$packages binutils libdw-dev libelf-dev libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev"
+packages="$packages binutils libdw-dev libelf-dev libiberty-dev libzstd-dev libxxhash-dev zlib1g-dev libdeflate-dev"
 # the RISC-V engine
 packages="$packages libsecp256k1-dev"
 # the trampoline extension

@@ -13,7 +13,6 @@
 #include "common/memory.h"
 
 #include <dlfcn.h>
-#include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,17 +190,16 @@ static char *hex_of(const uint8_t *bytes, size_t count)
 bool debug_file_find_alternate(const struct elf_file *file, const struct symbols_options *options,
                                struct elf_file *found)
 {
-    const char *name;
-    const void *bits;
-
     *found = (struct elf_file){.descriptor = -1};
-    Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-    ssize_t length = dwarf ? dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits) : 0;
-    if (length <= 0) {
-        dwarf_end(dwarf);
+    /* A path, its zero, and the build id to the end. (libdw would decompress all to say as much.) */
+    Elf_Data *link = elf_file_section(file->elf, ".gnu_debugaltlink");
+    const char *name = link ? link->d_buf : NULL;
+    size_t name_bytes = name ? strnlen(name, link->d_size) + 1 : 0;
+    if (!name || name_bytes >= link->d_size)
         return false;
-    }
-    char *build_id = hex_of(bits, (size_t)length);
+    const uint8_t *bits = (const uint8_t *)name + name_bytes;
+    size_t length = link->d_size - name_bytes;
+    char *build_id = hex_of(bits, length);
     struct wanted wanted = {.build_id = build_id};
     int directory_length = (int)(file_name(file->path) - file->path);
     bool taken =
@@ -217,6 +215,5 @@ bool debug_file_find_alternate(const struct elf_file *file, const struct symbols
     if (!taken)
         try_path(memory_format(SYSTEM_DEBUG_DIRECTORY "/.dwz/%s", file_name(name)), &wanted, found);
     free(build_id);
-    dwarf_end(dwarf);
     return true;
 }

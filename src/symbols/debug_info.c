@@ -193,11 +193,11 @@ static void read_units(struct debug_info *info)
     info->gave_up = reader->steps_left < 0;
 }
 
-static Elf_Data *either_section(const struct elf_file *file, const char *name, const char *other)
+static Elf_Data *either_section(Elf *elf, const char *name, const char *other)
 {
-    Elf_Data *data = elf_file_section(file, name);
+    Elf_Data *data = elf_file_section(elf, name);
 
-    return data ? data : elf_file_section(file, other);
+    return data ? data : elf_file_section(elf, other);
 }
 
 void debug_info_read(struct debug_info *info, const struct elf_file *file,
@@ -212,16 +212,21 @@ void debug_info_read(struct debug_info *info, const struct elf_file *file,
     reader->file = file;
     reader->addresses = addresses;
     reader->address_count = count;
-    reader->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+    reader->image = debug_image_open(file);
+    reader->dwarf = dwarf_begin_elf(reader->image.elf, DWARF_C_READ, NULL);
     if (!reader->dwarf) {
         forget_unit(info, (uint32_t)info->unit_count++);
         return;
     }
     /* libdw has decompressed the sections by now. */
-    reader->lines = either_section(file, ".debug_line", ".zdebug_line");
-    Elf_Data *entries = either_section(file, ".debug_info", ".zdebug_info");
+    reader->lines = either_section(reader->image.elf, ".debug_line", ".zdebug_line");
+    Elf_Data *entries = either_section(reader->image.elf, ".debug_info", ".zdebug_info");
     reader->file_bytes = file_bytes(file->elf) + (entries ? entries->d_size : 0);
-    if (alternate && (reader->alternate = dwarf_begin_elf(alternate->elf, DWARF_C_READ, NULL)))
+    if (alternate) {
+        reader->alternate_image = debug_image_open(alternate);
+        reader->alternate = dwarf_begin_elf(reader->alternate_image.elf, DWARF_C_READ, NULL);
+    }
+    if (reader->alternate)
         dwarf_setalt(reader->dwarf, reader->alternate);
     reader->steps_left = STEPS_AT_LEAST + (int64_t)reader->file_bytes * STEPS_PER_BYTE +
                          (int64_t)count * STEPS_PER_ADDRESS;
@@ -243,6 +248,8 @@ void debug_info_free(struct debug_info *info)
         free(info->functions[i].scope);
     dwarf_end(reader->dwarf);
     dwarf_end(reader->alternate);
+    debug_image_close(&reader->image);
+    debug_image_close(&reader->alternate_image);
     pair_map_free(&reader->function_of_die);
     pair_map_free(&reader->file_of_name);
     pair_map_free(&reader->scope_wanted);

@@ -4,6 +4,7 @@
 #ifndef TRUEFLAME_DEBUG_READER_H
 #define TRUEFLAME_DEBUG_READER_H
 
+#include "symbols/debug_image.h"
 #include "symbols/debug_info.h"
 #include "symbols/pair_map.h"
 
@@ -21,7 +22,8 @@ struct level {
 
 struct debug_reader {
     Dwarf *dwarf, *alternate;
-    Elf_Data *lines; /* .debug_line; NULL when there is none */
+    struct debug_image image, alternate_image; /* what those two were opened from */
+    Elf_Data *lines;                           /* .debug_line; NULL when there is none */
     const struct elf_file *file;
     const uint64_t *addresses;
     size_t address_count;

@@ -160,18 +160,18 @@ void elf_file_close(struct elf_file *file)
     *file = (struct elf_file){.descriptor = -1};
 }
 
-Elf_Data *elf_file_section(const struct elf_file *file, const char *name)
+Elf_Data *elf_file_section(Elf *elf, const char *name)
 {
     size_t names;
     Elf_Scn *section = NULL;
 
-    if (elf_getshdrstrndx(file->elf, &names) < 0)
+    if (elf_getshdrstrndx(elf, &names) < 0)
         return NULL;
-    while ((section = elf_nextscn(file->elf, section))) {
+    while ((section = elf_nextscn(elf, section))) {
         GElf_Shdr header;
         const char *found;
         if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
-            !(found = elf_strptr(file->elf, names, header.sh_name)) || strcmp(found, name) != 0)
+            !(found = elf_strptr(elf, names, header.sh_name)) || strcmp(found, name) != 0)
             continue;
         Elf_Data *data = elf_getdata(section, NULL);
         return data && data->d_buf && data->d_size ? data : NULL;

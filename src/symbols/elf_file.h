@@ -33,7 +33,7 @@ void elf_file_close(struct elf_file *file);
 
 /* The bytes of the first section of that name; NULL when there is none or it is empty. They stay
  * until the file is closed, and are compressed unless libdw has opened the file. */
-Elf_Data *elf_file_section(const struct elf_file *file, const char *name);
+Elf_Data *elf_file_section(Elf *elf, const char *name);
 
 /* Whether its compressed sections claim to be far larger than real ones get: decompressing them
  * would fill the memory. */

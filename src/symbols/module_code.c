@@ -13,8 +13,8 @@
 
 static bool has_debug_info(const struct elf_file *file)
 {
-    return file->elf &&
-           (elf_file_section(file, ".debug_info") || elf_file_section(file, ".zdebug_info"));
+    return file->elf && (elf_file_section(file->elf, ".debug_info") ||
+                         elf_file_section(file->elf, ".zdebug_info"));
 }
 
 static void set_note(struct module_code *code, char *note)

@@ -103,6 +103,27 @@ def test_inlined_functions_are_not_second_functions(form, tmp_path):
     assert form == "clang++" or owners & inlined  # else the test shows nothing
 
 
+@pytest.mark.parametrize("way", ["zlib", "zlib-gnu", "zstd"])
+def test_compressed(way, tmp_path):
+    """However sections are compressed, and those of a file that dwz made too."""
+    program = compile_form("g++", tmp_path)
+    addresses = instruction_addresses(program)
+    expected, _ = ours(program, addresses)
+    small = str(tmp_path / "small")
+    done = subprocess.run(["objcopy", f"--compress-debug-sections={way}", program, small],
+                          capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"objcopy: {done.stderr.strip()}")
+    assert ours(small, addresses) == (expected, "symbols: debug\nnote: \n")
+    if not shutil.which("dwz"):
+        return
+    twin, common = shutil.copy(program, tmp_path / "twin"), str(tmp_path / "common.debug")
+    run("dwz", "-m", common, "-r", program, str(twin))
+    for path in (program, common):
+        run("objcopy", f"--compress-debug-sections={way}", path)
+    assert ours(program, addresses) == (expected, "symbols: debug\nnote: \n")
+
+
 def test_dwz(tmp_path):
     if not shutil.which("dwz"):
         pytest.skip("no dwz")

@@ -35,7 +35,7 @@ ar rcs $out/readers.a $objects
 status=0
 for name in $names; do
     clang $flags -fsanitize=fuzzer "tests/fuzz/fuzz_$name.c" $out/readers.a -o "$out/$name" \
-        -ldw -lelf -lz -liberty -lzstd -lxxhash -lsecp256k1 -lpthread -ldl -lm
+        -ldw -lelf -lz -ldeflate -liberty -lzstd -lxxhash -lsecp256k1 -lpthread -ldl -lm
     mkdir -p "$out/$name.found"
     corpus=tests/fuzz/corpus/$name
     [ -d "$corpus" ] || corpus=
