@@ -3,7 +3,7 @@
 
     bench/native.py [--rounds=N] [--scale=X] [--only=NAME,...] [--callgrind]
 
-The programs are those of bench/run.py, twice as long: a second or more alone. `engine` is the run
+The programs are those of bench/run.py: about a second alone. `engine` is the run
 itself, at function detail and with Python frames watched; `record` is all that `trueflame record`
 does, names included; `line` is the engine at line detail. Measured in turn, round after round; of
 the rounds the least counts. Then two threads against one by the clock, which says nothing on a busy
@@ -140,7 +140,7 @@ def start_up(rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=2)
+    parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--only", default=",".join(run.PROGRAMS))
     parser.add_argument("--callgrind", action="store_true", help="beside callgrind, which is slow")
     options = parser.parse_args()
