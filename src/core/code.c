@@ -39,16 +39,31 @@ static void live_insert(struct code_map *map, struct code_module *module)
     module->live = true;
 }
 
+/* A library is often mapped whole, as its code is to be, and its data then over the end of that:
+ * what is left of a module stays. False: nothing is. */
+static bool cut_module(struct code_module *module, uint64_t start, uint64_t end)
+{
+    if (start >= module->end || end <= module->start)
+        return true;
+    if (start > module->start)
+        module->end = start;
+    else if (end < module->end)
+        module->start = end;
+    else
+        return false;
+    return true;
+}
+
 void code_map_remove(struct code_map *map, uint64_t start, uint64_t end)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < map->live_count; i++) {
         struct code_module *module = map->live[i];
-        if (module->start < end && start < module->end)
-            module->live = false;
-        else
+        if (cut_module(module, start, end))
             map->live[kept++] = module;
+        else
+            module->live = false;
     }
     map->live_count = kept;
     map->last = NULL;

@@ -113,7 +113,8 @@ struct code_module *code_map_add_image(struct code_map *map, const char *path, c
                                        size_t size_bytes, uint64_t start, uint64_t end,
                                        uint64_t bias);
 
-/* [start, end) is unmapped or mapped anew: modules that overlap it leave the map. */
+/* [start, end) is unmapped or mapped anew: modules that lie in it leave the map, others lose that
+ * end of theirs which does, or all from `start` on. */
 void code_map_remove(struct code_map *map, uint64_t start, uint64_t end);
 
 /* The place of an absolute address where a block begins. */

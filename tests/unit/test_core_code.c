@@ -355,7 +355,7 @@ static void a_module_that_is_unmapped(void **state)
     struct code_module *first = add(&map, "/a", 0x10000, "id one");
     add(&map, "/b", 0x30000, "id two");
     code_map_find(&map, 0x10000 + A(0));
-    code_map_remove(&map, 0x10000 + CODE_START, 0x10000 + CODE_START + 0x1000);
+    code_map_remove(&map, 0x10000 + CODE_START, 0x10000 + PLT_END);
     assert_false(first->live);
     assert_ptr_equal(code_map_find(&map, 0x10000 + A(0)).module, map.anonymous);
     assert_ptr_not_equal(code_map_find(&map, 0x30000 + A(0)).module, map.anonymous);
@@ -366,6 +366,27 @@ static void a_module_that_is_unmapped(void **state)
     assert_ptr_not_equal(other, first);
     assert_false(first->live);
     assert_ptr_equal(code_map_find(&map, 0x10000 + A(0)).module, other);
+}
+
+/* As a library is loaded that is mapped whole, and its data over the end of that. */
+static void a_module_whose_end_is_mapped_anew(void **state)
+{
+    struct code_map map;
+
+    (void)state;
+    code_map_init(&map);
+    struct code_module *module = add(&map, "/a", 0x10000, "id one");
+    uint64_t end = module->end;
+    code_map_remove(&map, A(2) + module->bias, end + 0x1000);
+    assert_true(module->live);
+    assert_int_equal(module->end, A(2) + module->bias);
+    assert_ptr_equal(code_map_find(&map, module->bias + A(0)).module, module);
+    assert_ptr_equal(code_map_find(&map, module->bias + A(2)).module, map.anonymous);
+    code_map_remove(&map, module->start, module->bias + A(1));
+    assert_ptr_equal(code_map_find(&map, module->bias + A(0)).module, map.anonymous);
+    assert_ptr_equal(code_map_find(&map, module->bias + A(1)).module, module);
+    code_map_remove(&map, module->start, module->end);
+    assert_false(module->live);
 }
 
 static void a_file_that_is_no_elf_is_a_module_all_the_same(void **state)
@@ -533,6 +554,7 @@ int main(void)
         TEST(calls_discover_functions),
         TEST(anonymous_functions_are_known_by_the_call),
         TEST(a_module_that_is_unmapped),
+        TEST(a_module_whose_end_is_mapped_anew),
         TEST(a_file_that_is_no_elf_is_a_module_all_the_same),
         TEST(markers_are_known_by_their_text),
         TEST(every_truncation),
