@@ -157,8 +157,19 @@ void *arena_map_file(long file, size_t size_bytes)
     return memory;
 }
 
+static struct {
+    uint64_t start, end;
+} kept_stack;
+
+void engine_keep_stack(uint64_t start, uint64_t end)
+{
+    kept_stack.start = start;
+    kept_stack.end = end;
+}
+
 bool engine_owns(uint64_t start, uint64_t end)
 {
     bool in_cache = start < CACHE_START + CACHE_SIZE && end > CACHE_START;
-    return in_cache || (start < ARENA_END && end > ENGINE_START);
+    bool in_stack = start < kept_stack.end && end > kept_stack.start;
+    return in_cache || in_stack || (start < ARENA_END && end > ENGINE_START);
 }

@@ -23,7 +23,10 @@ void arena_unlock(void);
 /* A file's first `size_bytes`, private and read-only; NULL if it cannot be had. */
 void *arena_map_file(long file, size_t size_bytes);
 
-/* Is any of [start, end) the engine's: image, arena or code cache? */
+/* The stack that the kernel made is not the program's. */
+void engine_keep_stack(uint64_t start, uint64_t end);
+
+/* Is any of [start, end) the engine's: image, arena, code cache or a stack that it kept? */
 bool engine_owns(uint64_t start, uint64_t end);
 
 /* A lock for short stretches; waiters sleep in the kernel. */

@@ -3,15 +3,15 @@
  *
  * The image is mapped segment by segment, the dynamic loader likewise. The initial stack is
  * written at the top of the kernel's own, byte for byte as the kernel lays it out, so that the
- * program finds the same addresses whatever the engine was called with:
- *
- *     top   8 zero bytes | path | environment strings | argument strings
- *           | platform | 16 random bytes | auxiliary vector | envp | argv | argc   <- sp
+ * program finds the same addresses whatever the engine was called with. With --repeatable all of
+ * it lies elsewhere (places.h).
  */
 #include "engines/native/load.h"
+#include "core/initial_stack.h"
 #include "engines/native/arena.h"
 #include "engines/native/layout.h"
 #include "engines/native/maps.h"
+#include "engines/native/places.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
@@ -167,6 +167,14 @@ static void map_segment(struct image *image, const Elf64_Phdr *segment)
         image->break_end = whole_end;
 }
 
+/* The program below its libraries, as the kernel has it: the dynamic loader sorts. */
+static uint64_t choose_place(bool is_loader, uint64_t size_bytes)
+{
+    if (options.repeatable)
+        return is_loader ? places_find(0, size_bytes) : PLACES_PROGRAM;
+    return is_loader ? load_low_place(size_bytes + PAGE) : PIE_START;
+}
+
 static void place_image(struct image *image, bool is_loader)
 {
     uint64_t low = -1ul, high = 0, alignment = PAGE;
@@ -189,8 +197,7 @@ static void place_image(struct image *image, bool is_loader)
     image->bias = 0;
     image->low = low;
     if (image->header.e_type == ET_DYN) {
-        /* The program below its libraries, as the kernel has it: the dynamic loader sorts. */
-        uint64_t place = is_loader ? load_low_place(high - low + alignment) : PIE_START;
+        uint64_t place = choose_place(is_loader, high - low + alignment - PAGE);
         if (!place)
             refuse_program("no room below 2 GB for ", image->path, NULL);
         image->bias = ((place + alignment - 1) & -alignment) - low;
@@ -275,21 +282,6 @@ static unsigned list_length(char **list)
     return count;
 }
 
-static uint64_t put_string(uint64_t at, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    memcpy((void *)(at - size), text, size);
-    return at - size;
-}
-
-/* Writes the strings of a list downwards, the last one highest; places[i] is where each went. */
-static uint64_t put_list(uint64_t at, char **list, uint64_t *places)
-{
-    for (unsigned i = list_length(list); i-- > 0;)
-        places[i] = at = put_string(at, list[i]);
-    return at;
-}
-
 static char **keep_list(char **list)
 {
     unsigned count = list_length(list);
@@ -334,54 +326,71 @@ static void tell_kernel(const struct program *program, const struct image *image
     sys(prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map);
 }
 
-static void put_stack(struct program *program, const struct image *image,
-                      const struct image *loader, uint64_t top)
+/* The kernel's rows, in its order. */
+static unsigned take_rows(const struct image *image, const struct image *loader,
+                          struct auxiliary *rows, unsigned most)
 {
-    unsigned arguments = list_length(program->arguments);
-    unsigned variables = list_length(program->environment);
-    uint64_t *places = arena_allocate((arguments + variables + 2) * sizeof *places);
+    unsigned count = 0;
+    for (const Elf64_auxv_t *row = auxiliary; row->a_type != AT_NULL && count < most - 1; row++)
+        rows[count++] = (struct auxiliary){row->a_type, auxiliary_value(row, image, loader)};
+    rows[count++] = (struct auxiliary){AT_NULL, 0};
+    return count;
+}
+
+static unsigned fixed_rows(const struct image *image, const struct image *loader,
+                           struct auxiliary *rows)
+{
+    const struct program_facts facts = {
+        .headers = headers_address(image),
+        .header_count = image->header.e_phnum,
+        .loader = loader ? loader->bias : 0,
+        .entry = image->bias + image->header.e_entry,
+        .user = load_auxiliary(AT_UID),
+        .effective_user = load_auxiliary(AT_EUID),
+        .group = load_auxiliary(AT_GID),
+        .effective_group = load_auxiliary(AT_EGID),
+        .secure = load_auxiliary(AT_SECURE),
+    };
+    initial_stack_fixed_rows(&facts, rows);
+    return INITIAL_STACK_FIXED_ROWS;
+}
+
+/* The kernel's stack ends at a page's end, after the path it was given and 8 zero bytes. */
+static uint64_t kernel_stack_top(void)
+{
+    const char *path = (const char *)load_auxiliary(AT_EXECFN);
+    return ((uint64_t)path + strlen(path) + 1 + 8 + PAGE - 1) & -PAGE;
+}
+
+static void put_stack(struct program *program, const char *called, const struct image *image,
+                      const struct image *loader)
+{
+    uint64_t top = options.repeatable ? PLACES_STACK_TOP : kernel_stack_top();
+    struct auxiliary rows[64];
     uint8_t random[16];
     memcpy(random, (void *)load_auxiliary(AT_RANDOM), 16);
     if (options.repeatable)
         repeatable_random(random, sizeof random);
-    Elf64_auxv_t kept[64];
-    unsigned rows = 0;
-    for (const Elf64_auxv_t *row = auxiliary; row->a_type != AT_NULL && rows < 63; row++)
-        kept[rows++] = *row;
-    kept[rows++] = (Elf64_auxv_t){.a_type = AT_NULL};
-
-    uint64_t at = top - 8, path = at = put_string(at, program->path);
-    memset((void *)(top - 8), 0, 8);
-    at = put_list(at, program->environment, places + arguments + 1);
-    at = put_list(at, program->arguments, places);
-    struct prctl_mm_map map = {.arg_start = at, .env_end = path};
-    map.arg_end = map.env_start = variables ? places[arguments + 1] : path;
-    at &= -16ul;
-    uint64_t platform = at = put_string(at, "x86_64");
-    uint64_t random_place = at -= 16;
-    memcpy((void *)at, random, 16);
-    for (unsigned i = 0; i < rows; i++) {
-        uint64_t *value = &kept[i].a_un.a_val;
-        *value = auxiliary_value(&kept[i], image, loader);
-        if (options.repeatable)
-            repeatable_auxiliary(&kept[i]);
-        if (kept[i].a_type == AT_EXECFN)
-            *value = path;
-        if (kept[i].a_type == AT_PLATFORM)
-            *value = platform;
-        if (kept[i].a_type == AT_RANDOM)
-            *value = random_place;
-    }
-    uint64_t words = 1 + arguments + 1 + variables + 1 + 2 * rows;
-    at = (at - words * 8) & -16ul;
-    program->stack_pointer = at;
-    uint64_t *out = (uint64_t *)at;
-    *out++ = arguments;
-    memcpy(out, places, (arguments + 1 + variables + 1) * 8);
-    memcpy(out + arguments + 1 + variables + 1, kept, rows * sizeof *kept);
-    map.auxv = (void *)(out + arguments + 1 + variables + 1);
-    map.auxv_size = rows * sizeof *kept;
-    tell_kernel(program, image, map);
+    struct initial_stack stack = {
+        .path = called,
+        .arguments = program->arguments,
+        .environment = program->environment,
+        .random = random,
+        .rows = rows,
+        .row_count = options.repeatable ? fixed_rows(image, loader, rows)
+                                        : take_rows(image, loader, rows, 64),
+    };
+    initial_stack_put(&stack, top);
+    program->stack_pointer = stack.stack_pointer;
+    tell_kernel(program, image,
+                (struct prctl_mm_map){
+                    .arg_start = stack.argument_start,
+                    .arg_end = stack.argument_end,
+                    .env_start = stack.argument_end,
+                    .env_end = stack.environment_end,
+                    .auxv = (void *)stack.auxiliary,
+                    .auxv_size = stack.row_count * sizeof *rows,
+                });
 }
 
 /* ---- scripts ---- */
@@ -498,13 +507,6 @@ static void open_program(struct program *program, struct image *image)
     refuse_program(program->path, " is a script for a script for a script", NULL);
 }
 
-/* The kernel's stack ends at a page's end, after the path it was given and 8 zero bytes. */
-static uint64_t kernel_stack_top(void)
-{
-    const char *path = (const char *)load_auxiliary(AT_EXECFN);
-    return ((uint64_t)path + strlen(path) + 1 + 8 + PAGE - 1) & -PAGE;
-}
-
 /* The name of the process, as exec sets it: the file's. */
 static void name_process(const char *path)
 {
@@ -539,6 +541,13 @@ static void make_stack_executable(uint64_t sp)
     maps_protect(stack.start, stack.end, protection);
 }
 
+static uint64_t choose_break(const struct image *image)
+{
+    if (options.repeatable)
+        return places_keep_heap();
+    return image->header.e_type == ET_EXEC ? image->break_end : PIE_BREAK_START;
+}
+
 void load_program(struct program *program)
 {
     static struct image image, loader;
@@ -554,7 +563,6 @@ void load_program(struct program *program)
     note_program(image.file);
     map_image(&image, false);
     program->entry = image.bias + image.header.e_entry;
-    program->break_start = image.header.e_type == ET_EXEC ? image.break_end : PIE_BREAK_START;
     bool dynamic = image.interpreter[0];
     if (dynamic) {
         open_image(&loader, image.interpreter);
@@ -562,11 +570,14 @@ void load_program(struct program *program)
         map_image(&loader, true);
         program->entry = loader.bias + loader.header.e_entry;
     }
+    program->break_start = choose_break(&image);
     vdso = options.repeatable ? remove_vdso() : move_vdso();
     struct mapping part;
     if (vdso && maps_find(vdso, &part))
         record_add_vdso(vdso, part.end);
-    put_stack(program, &image, dynamic ? &loader : NULL, kernel_stack_top());
+    if (options.repeatable)
+        places_make_stack();
+    put_stack(program, called, &image, dynamic ? &loader : NULL);
     if (image.executable_stack)
         make_stack_executable(program->stack_pointer);
     name_process(called); /* last: by then all else is the program's, whoever looks */

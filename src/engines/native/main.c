@@ -22,6 +22,7 @@
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
  *     python_fast.c   those that stay in the cache
  *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
+ *     places.c        and one set of addresses
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
  * heap are then never touched (but for two that code in the cache borrows), and leaving the cache
@@ -47,7 +48,8 @@
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
  *     instructions is noticed at its next entry only.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
- *   - --repeatable does not fix the order of threads.
+ *   - --repeatable does not fix the order of threads. At line detail a few instructions of a Python
+ *     call are given to the other side than under the reference engine.
  *
  * Where the time goes: a call and its return are about forty instructions more, eight of them to
  * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the

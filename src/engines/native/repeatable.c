@@ -1,98 +1,43 @@
 /* repeatable.c: see repeatable.h. */
 #include "engines/native/repeatable.h"
 #include "core/fixed.h"
+#include "core/processor.h"
 #include "engines/native/gate.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
+#include "engines/native/vectors.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/time.h>
 
 /* ---- the processor ---- */
 
-struct leaf {
-    uint32_t number, part; /* part: ecx on entry; ANY_PART: whatever */
-    uint32_t eax, ebx, ecx, edx;
-};
-
-#define ANY_PART   UINT32_MAX
-#define LEAF_STATE 0xd
-
-/* What xsave writes on this machine. It runs as it is, and writes the state of registers that the
- * program does not know of, so that it must be told the room they take. */
-static uint32_t state_bytes;
-
-/* sse3 pclmul ssse3 fma cx16 sse4.1 sse4.2 movbe popcnt aes xsave osxsave avx f16c */
-#define FEATURES_1_ECX 0x3ed83203u
-#define NEEDED_1_ECX   0x36d83203u /* not osxsave: the kernel's to say, by xgetbv */
-/* fpu tsc cx8 cmov clflush mmx fxsr sse sse2 and what every 64-bit one has */
-#define FEATURES_1_EDX 0x078bfbffu
-/* bmi1 avx2 bmi2 erms */
-#define FEATURES_7_EBX 0x00000328u
-/* lahf lzcnt prefetchw; syscall nx long mode */
-#define FEATURES_X_ECX 0x00000121u
-#define FEATURES_X_EDX 0x28100800u
-
-static const struct leaf leaves[] = {
-    {0, ANY_PART, 0xd, 0x756e6547, 0x6c65746e, 0x49656e69}, /* GenuineIntel */
-    {1, ANY_PART, 0x000306c3, 0x00100800, FEATURES_1_ECX, FEATURES_1_EDX},
-    {2, ANY_PART, 0x00feff01, 0xf0, 0, 0},   /* caches: see leaf 4 */
-    {4, 0, 0x1c004121, 0x01c0003f, 63, 0},   /* 32 KB of data */
-    {4, 1, 0x1c004122, 0x01c0003f, 63, 0},   /* 32 KB of code */
-    {4, 2, 0x1c004143, 0x01c0003f, 511, 0},  /* 256 KB */
-    {4, 3, 0x1c03c163, 0x03c0003f, 8191, 6}, /* 8 MB, shared */
-    {7, 0, 0, FEATURES_7_EBX, 0, 0},
-    {LEAF_STATE, 0, 7, 832, 832, 0}, /* x87, SSE and AVX state; see state_bytes */
-    {LEAF_STATE, 1, 1, 0, 0, 0},     /* xsaveopt */
-    {LEAF_STATE, 2, 256, 576, 0, 0},
-    {0x80000000, ANY_PART, 0x80000008, 0, 0, 0},
-    {0x80000001, ANY_PART, 0, 0, FEATURES_X_ECX, FEATURES_X_EDX},
-    {0x80000002, ANY_PART, 0x65757274, 0x6d616c66, 0x72702065,
-     0x7365636f}, /* trueflame processor */
-    {0x80000003, ANY_PART, 0x00726f73, 0, 0, 0},
-    {0x80000006, ANY_PART, 0, 0, 0x01006040, 0},
-    {0x80000008, ANY_PART, 0x3027, 0, 0, 0},
-};
-
-static void ask_processor(uint32_t number, uint32_t out[4])
+static struct processor_answer ask_processor(uint32_t number)
 {
+    struct processor_answer answer;
     __asm__ volatile("cpuid"
-                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
+                     : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
                      : "a"(number), "c"(0));
+    return answer;
 }
 
 void repeatable_init(void)
 {
-    uint32_t first[4], seventh[4], extended[4], state[4];
-    if (!options.repeatable)
-        return;
-    ask_processor(1, first);
-    ask_processor(7, seventh);
-    ask_processor(0x80000001, extended);
-    ask_processor(LEAF_STATE, state);
-    state_bytes = state[1];
-    if ((first[2] & NEEDED_1_ECX) != NEEDED_1_ECX ||
-        (seventh[1] & FEATURES_7_EBX) != FEATURES_7_EBX ||
-        (extended[2] & FEATURES_X_ECX) != FEATURES_X_ECX)
+    if (options.repeatable &&
+        processor_has_less(ask_processor(1), ask_processor(7), ask_processor(0x80000001)))
         refuse_program(
             "--repeatable shows programs a processor with AVX2, which this machine has not", NULL);
 }
 
 static void emulate_cpuid(uint64_t *r)
 {
-    uint32_t number = r[REGISTER_RAX], part = r[REGISTER_RCX];
-    struct leaf found = {0};
-    for (unsigned i = 0; i < sizeof leaves / sizeof *leaves; i++)
-        if (leaves[i].number == number && (leaves[i].part == ANY_PART || leaves[i].part == part))
-            found = leaves[i];
-    if (number == LEAF_STATE && part == 0)
-        found.ebx = found.ecx = state_bytes;
-    r[REGISTER_RAX] = found.eax;
-    r[REGISTER_RBX] = found.ebx;
-    r[REGISTER_RCX] = found.ecx;
-    r[REGISTER_RDX] = found.edx;
+    struct processor_answer answer = processor_ask(r[REGISTER_RAX], r[REGISTER_RCX]);
+    r[REGISTER_RAX] = answer.eax;
+    r[REGISTER_RBX] = answer.ebx;
+    r[REGISTER_RCX] = answer.ecx;
+    r[REGISTER_RDX] = answer.edx;
 }
 
 /* ---- time and chance ---- */
@@ -125,6 +70,20 @@ bool repeatable_wants(const struct instruction *instruction)
     }
 }
 
+static bool addresses_by_rax(const struct instruction *instruction)
+{
+    bool by_sib = (instruction->modrm & 7) == 4, extended = instruction->rex & 1;
+    unsigned base = (by_sib ? instruction->sib : instruction->modrm) & 7;
+    unsigned index = instruction->sib >> 3 & 7;
+    return (base == REGISTER_RAX && !extended) ||
+           (by_sib && index == REGISTER_RAX && !(instruction->rex & 2));
+}
+
+bool repeatable_limits_state(const struct instruction *instruction)
+{
+    return options.repeatable && vectors_saves_state(instruction) && !addresses_by_rax(instruction);
+}
+
 static void emulate_random(struct native_thread *thread, const struct instruction *instruction)
 {
     const uint64_t arithmetic = 0x8d5;
@@ -153,7 +112,7 @@ void repeatable_emulate(struct native_thread *thread, uint64_t pc)
         return;
     }
     if (instruction.opcode == 0x01 && instruction.modrm == MODRM_XGETBV) {
-        r[REGISTER_RAX] = 7;
+        r[REGISTER_RAX] = PROCESSOR_STATE;
         r[REGISTER_RDX] = 0;
         return;
     }
@@ -162,26 +121,6 @@ void repeatable_emulate(struct native_thread *thread, uint64_t pc)
     r[REGISTER_RDX] = now >> 32;
     if (instruction.opcode == 0x01)
         r[REGISTER_RCX] = 0;
-}
-
-void repeatable_auxiliary(Elf64_auxv_t *row)
-{
-    switch (row->a_type) {
-    case AT_HWCAP:
-        row->a_un.a_val = FEATURES_1_EDX;
-        break;
-    case AT_HWCAP2:
-        row->a_un.a_val = 0;
-        break;
-    case AT_MINSIGSTKSZ:
-        row->a_un.a_val = 4096;
-        break;
-    case AT_SYSINFO_EHDR:
-        row->a_type = AT_IGNORE;
-        break;
-    default:
-        break;
-    }
 }
 
 /* ---- system calls ---- */

@@ -1,8 +1,9 @@
 /*
  * repeatable.h: --repeatable: what differs from run to run, or from machine to machine, and is fixed.
  *
- *   cpuid, xgetbv      a processor of the x86-64-v3 level, the same everywhere; a machine that has
- *                      less is refused
+ *   cpuid, xgetbv      one processor everywhere (core/processor.h); a machine that has less is
+ *                      refused. Of the state of registers that it has not, nothing is saved
+ *   addresses          places.h
  *   rdtsc, the clocks  go on by a fixed step each time they are asked, and by what is slept; so
  *                      deadlines are moved to the kernel's clock before it sees them
  *   getrandom, AT_RANDOM  one sequence
@@ -15,7 +16,6 @@
 
 #include "engines/native/decode.h"
 #include "engines/native/thread.h"
-#include <elf.h>
 
 /* Refuses machines that have less than what programs are shown. */
 void repeatable_init(void);
@@ -23,11 +23,13 @@ void repeatable_init(void);
 /* Is the instruction one that is done here? */
 bool repeatable_wants(const struct instruction *instruction);
 
+/* Must xsave and its like be kept from what the program does not know of? libc asks for more state
+ * than there is, and has room for what cpuid says. */
+bool repeatable_limits_state(const struct instruction *instruction);
+
 /* Does the one at `pc`; the program's registers are the thread's. */
 void repeatable_emulate(struct native_thread *thread, uint64_t pc);
 
-/* Changes the rows of the auxiliary vector that say what machine it is. */
-void repeatable_auxiliary(Elf64_auxv_t *row);
 void repeatable_random(uint8_t *bytes, uint64_t size);
 
 /* System calls; without the option they are passed on. */

@@ -11,6 +11,7 @@
 #include "engines/native/exec.h"
 #include "engines/native/gate.h"
 #include "engines/native/maps.h"
+#include "engines/native/places.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
@@ -83,6 +84,29 @@ static long map_low(struct native_thread *thread)
                r[REGISTER_R8], r[REGISTER_R9]);
 }
 
+/* --repeatable: where the reference engine would have it. Another thread may be faster. */
+static long map_repeatably(const uint64_t *r)
+{
+    long result = -EEXIST;
+    while (result == -EEXIST) {
+        uint64_t place = places_find(r[REGISTER_RDI], r[REGISTER_RSI]);
+        if (!place)
+            return -ENOMEM;
+        result = sys(mmap, place, r[REGISTER_RSI], r[REGISTER_RDX],
+                     (r[REGISTER_R10] & ~(uint64_t)MAP_32BIT) | MAP_FIXED_NOREPLACE, r[REGISTER_R8],
+                     r[REGISTER_R9]);
+    }
+    return result;
+}
+
+static long map_floating(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    if (options.repeatable)
+        return map_repeatably(r);
+    return wants_low_place(r) ? map_low(thread) : -ENOMEM;
+}
+
 /* Sanitizers make huge ranges inaccessible that nobody should use, and the engine lies in one: it
  * is done around the engine. */
 static long reserve_around_engine(uint64_t start, uint64_t end, uint64_t flags)
@@ -117,7 +141,7 @@ static long call_mmap(struct native_thread *thread)
         return -ENOMEM;
     if ((flags & MAP_FIXED) && had_code(r[REGISTER_RDI], r[REGISTER_RDI] + size))
         forget_code(r[REGISTER_RDI], r[REGISTER_RDI] + size);
-    long result = wants_low_place(r) ? map_low(thread) : -ENOMEM;
+    long result = fixed ? -ENOMEM : map_floating(thread);
     if (sys_failed(result))
         result = syscalls_pass_on(thread);
     if (sys_failed(result))
@@ -178,6 +202,22 @@ static long call_mprotect(struct native_thread *thread)
     return result;
 }
 
+/* --repeatable: what grows stays if there is room behind it, else it goes to the first gap. */
+static long move_repeatably(struct native_thread *thread, uint64_t old_end, uint64_t new_size)
+{
+    const uint64_t *r = thread->registers;
+    const uint64_t flags = r[REGISTER_R10];
+    uint64_t old = r[REGISTER_RDI], place = 0;
+    bool moves = options.repeatable && (flags & MREMAP_MAYMOVE) && !(flags & MREMAP_FIXED) &&
+                 (flags & MREMAP_DONTUNMAP ||
+                  (old + new_size > old_end && !places_free(old_end, old + new_size)));
+    if (moves)
+        place = places_find(0, new_size);
+    if (!place)
+        return syscalls_pass_on(thread);
+    return sys(mremap, old, r[REGISTER_RSI], r[REGISTER_RDX], flags | MREMAP_FIXED, place);
+}
+
 static long call_mremap(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
@@ -190,7 +230,7 @@ static long call_mremap(struct native_thread *thread)
     struct mapping mapping;
     bool known = maps_find(old, &mapping);
     bool code = had_code(old, old + old_size);
-    long result = syscalls_pass_on(thread);
+    long result = move_repeatably(thread, old + old_size, new_size);
     if (sys_failed(result))
         return result;
     if (code)
@@ -220,6 +260,7 @@ static long call_brk(struct native_thread *thread)
     if (new_end > old_end) {
         struct mapping in_the_way;
         bool taken = engine_owns(old_end, new_end) ||
+                     (options.repeatable && new_end > places_heap_end()) ||
                      (maps_next(old_end, &in_the_way) && in_the_way.start < new_end);
         long got = taken ? -ENOMEM
                          : sys(mmap, old_end, new_end - old_end, PROT_READ | PROT_WRITE,
@@ -302,6 +343,12 @@ static long call_ptrace(struct native_thread *thread)
     return result;
 }
 
+/* The reference engine does not know this one, and libc does without. */
+static long call_clone3(struct native_thread *thread)
+{
+    return options.repeatable ? -ENOSYS : threads_call_clone3(thread);
+}
+
 static long call_none(struct native_thread *thread)
 {
     (void)thread;
@@ -319,7 +366,7 @@ static const syscall_function table[512] = {
     [__NR_exit_group] = threads_call_exit_group,
     [__NR_exit] = threads_call_exit,
     [__NR_clone] = threads_call_clone,
-    [__NR_clone3] = threads_call_clone3,
+    [__NR_clone3] = call_clone3,
     [__NR_fork] = threads_call_fork,
     [__NR_vfork] = threads_call_vfork,
     [__NR_execve] = exec_call_execve,

@@ -278,6 +278,18 @@ static void give_vectors(struct translation *t, bool given)
     t->given = given;
 }
 
+static void emit_limited_state(struct translation *t, unsigned index, const struct copy *copy)
+{
+    unsigned spilled = 1 << REGISTER_RAX;
+    emit_spill(&t->code, REGISTER_RAX);
+    add_mark(t, MARK_PROGRAM, t->offsets[index], spilled, t->ahead);
+    vectors_emit_limit_state(&t->code);
+    add_mark(t, MARK_PROGRAM, t->offsets[index], spilled, t->ahead);
+    copy_emit_body(&t->code, copy);
+    add_mark(t, MARK_PROGRAM, t->offsets[index + 1], spilled, t->ahead - 1);
+    emit_unspill(&t->code, REGISTER_RAX);
+}
+
 static void emit_ordinary(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
@@ -285,6 +297,10 @@ static void emit_ordinary(struct translation *t, unsigned index)
     unsigned here = t->offsets[index];
     struct copy copy;
     copy_plan(instruction, t->source + here, t->pc + here, e->address, &copy);
+    if (copy.scratch < 0 && repeatable_limits_state(instruction)) {
+        emit_limited_state(t, index, &copy);
+        return;
+    }
     if (copy.scratch < 0) {
         copy_emit_body(e, &copy);
         return;

@@ -1,5 +1,6 @@
 /* vectors.c: see vectors.h. */
 #include "engines/native/vectors.h"
+#include "core/processor.h"
 #include "engines/native/text.h"
 
 #define FIELD(member) ((uint32_t)offsetof(struct native_thread, member))
@@ -250,6 +251,19 @@ static bool moves_all(const struct instruction *instruction)
     if (instruction->opcode == 0xae)
         return extension <= 1 || (extension >= 4 && extension <= 6);
     return instruction->opcode == 0xc7 && extension >= 3 && extension <= 5;
+}
+
+bool vectors_saves_state(const struct instruction *instruction)
+{
+    bool fixed_size = instruction->opcode == 0xae && (instruction->modrm >> 3 & 7) <= 1;
+    return moves_all(instruction) && !fixed_size;
+}
+
+/* pext eax, eax, [7]: the bits that the constant has; the flags stay. */
+void vectors_emit_limit_state(struct emitter *e)
+{
+    emit_bytes(e, "\xc4\xe2\x7a\xf5\x05", 5);
+    emit_u32(e, vectors.constants + 16 * PROCESSOR_STATE - (e->address + 4));
 }
 
 /* Bits beside their meaning in legacy instructions are inverted; index of gathers included. */

@@ -45,6 +45,11 @@ void vectors_emit_pop(struct emitter *e);
 /* Does the instruction read or write one of the two registers? May be true without need. */
 bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes);
 
+/* Is it one that saves or restores what of the registers' state eax asks for? That eax asks for
+ * no more than PROCESSOR_STATE. */
+bool vectors_saves_state(const struct instruction *instruction);
+void vectors_emit_limit_state(struct emitter *e);
+
 /* The registers become the program's; the cache's. `loads`: up to and including which address each
  * of the two is still the program's. */
 void vectors_emit_give(struct emitter *e);

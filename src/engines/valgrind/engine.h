@@ -33,6 +33,7 @@ enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
 struct engine_options {
     struct core_options core;
     const HChar *run_folder; /* raw files go here */
+    const HChar *program;    /* where the first program was found */
     ULong budget;            /* instructions, 0: none */
     ULong checkpoint;        /* instructions, 0: never */
     Bool progress;           /* keep run_folder/status.PID up to date */
@@ -123,5 +124,10 @@ void turns_before_exec(void);
 
 /* environment.c: the program must not see that it runs here */
 void environment_restore(void);
+/* Exec is about to be called with these arguments; it came back. */
+void environment_note_exec(UWord arguments);
+void environment_exec_failed(void);
+/* The first thread begins, where environment_restore has put its stack. */
+void environment_begin(ThreadId tid);
 
 #endif

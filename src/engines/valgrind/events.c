@@ -135,6 +135,7 @@ static Bool handler_begins;
 static void on_start_client_code(ThreadId tid, ULong blocks)
 {
     (void)blocks;
+    environment_begin(tid);
     enter_thread(tid);
     if (handler_begins)
         core_mismatch(&core, running, VG_(get_IP)(tid), VG_(get_SP)(tid));
@@ -266,6 +267,7 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
     repeatable_before_call(tid, number, arguments);
     if (number == __NR_execve || number == __NR_execveat) {
         turns_before_exec();
+        environment_note_exec(arguments[number == __NR_execve ? 1 : 2]);
         output_write(RAW_EXIT, 0);
     } else if (kills) {
         output_write(RAW_KILLED, 128 + VKI_SIGKILL);
@@ -275,6 +277,8 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
 static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes res)
 {
     (void)count;
+    if (number == __NR_execve || number == __NR_execveat)
+        environment_exec_failed();
     repeatable_after_call(tid, number, arguments, res);
     if (jit_wants_call(&core.jit, number))
         jit_system_call(&core.jit, number, (const uint64_t *)arguments,

@@ -36,6 +36,7 @@ static Bool on_option(const HChar *argument)
     const HChar *number;
 
     if (VG_STR_CLO(argument, "--run-folder", options.run_folder)) {
+    } else if (VG_STR_CLO(argument, "--program", options.program)) {
     } else if (VG_STR_CLO(argument, "--budget", number)) {
         options.budget = VG_(strtoull10)(number, NULL);
     } else if (VG_STR_CLO(argument, "--checkpoint", number)) {

@@ -10,9 +10,11 @@
 
 #include "core/fixed.h"
 #include "core/platform.h"
+#include "core/processor.h"
 
 #include "libvex_guest_amd64.h"
 #include "pub_tool_aspacemgr.h"
+#include "pub_tool_libcbase.h"
 #include "pub_tool_libcproc.h"
 #include "pub_tool_machine.h"
 #include "pub_tool_threadstate.h"
@@ -146,6 +148,25 @@ static void after_time(ThreadId tid, UWord address)
     answer(tid, seconds);
 }
 
+/* Valgrind keeps the last signal for itself, and shows it as ignored. Alone it would not be. */
+static void after_sigaction(UWord number, UWord address)
+{
+    const UWord last = 64;
+
+    if (number == last && address)
+        VG_(memset)((void *)address, 0, 4 * sizeof(UWord));
+}
+
+/* Where there is none, Valgrind says so, and gives an address for it. */
+static void after_sigaltstack(UWord address)
+{
+    const vki_stack_t none = {.ss_flags = VKI_SS_DISABLE};
+    vki_stack_t *stack = (vki_stack_t *)address;
+
+    if (stack && stack->ss_flags & VKI_SS_DISABLE)
+        *stack = none;
+}
+
 void repeatable_after_call(ThreadId tid, UInt number, const UWord *arguments, SysRes result)
 {
     Bool well = !sr_isError(result);
@@ -153,6 +174,14 @@ void repeatable_after_call(ThreadId tid, UInt number, const UWord *arguments, Sy
     if (!options.repeatable)
         return;
     switch (number) {
+    case __NR_rt_sigaction:
+        if (well)
+            after_sigaction(arguments[0], arguments[2]);
+        break;
+    case __NR_sigaltstack:
+        if (well)
+            after_sigaltstack(arguments[1]);
+        break;
     case __NR_clock_gettime:
         if (well)
             put_time(arguments[1], fixed_clock(arguments[0], fixed_ask(&fixed)), 1);
@@ -188,6 +217,8 @@ void repeatable_after_call(ThreadId tid, UInt number, const UWord *arguments, Sy
 
 /* ---- instructions ---- */
 
+void __real_amd64g_dirtyhelper_CPUID_avx2(VexGuestAMD64State *state);
+void __wrap_amd64g_dirtyhelper_CPUID_avx2(VexGuestAMD64State *state);
 ULong __real_amd64g_dirtyhelper_RDTSC(void);
 ULong __wrap_amd64g_dirtyhelper_RDTSC(void);
 void __real_amd64g_dirtyhelper_RDTSCP(VexGuestAMD64State *state);
@@ -196,6 +227,20 @@ ULong __real_amd64g_dirtyhelper_RDRAND(void);
 ULong __wrap_amd64g_dirtyhelper_RDRAND(void);
 ULong __real_amd64g_dirtyhelper_RDSEED(void);
 ULong __wrap_amd64g_dirtyhelper_RDSEED(void);
+
+/* Where there is no AVX2 Valgrind shows a lesser processor, which is then also what this is. */
+void __wrap_amd64g_dirtyhelper_CPUID_avx2(VexGuestAMD64State *state)
+{
+    if (!options.repeatable) {
+        __real_amd64g_dirtyhelper_CPUID_avx2(state);
+        return;
+    }
+    struct processor_answer answer = processor_ask(state->guest_RAX, state->guest_RCX);
+    state->guest_RAX = answer.eax;
+    state->guest_RBX = answer.ebx;
+    state->guest_RCX = answer.ecx;
+    state->guest_RDX = answer.edx;
+}
 
 ULong __wrap_amd64g_dirtyhelper_RDTSC(void)
 {

@@ -95,6 +95,7 @@ static void add_options(struct arguments *arguments, const struct record_options
     add(arguments, "--max-threads=4096");
     add(arguments, options->follow_children ? "--trace-children=yes" : "--trace-children=no");
     add(arguments, memory_format("--run-folder=%s", run_folder));
+    add(arguments, memory_format("--program=%s", options->program));
     add(arguments, options->line_detail ? "--line-detail=yes" : "--line-detail=no");
     add(arguments, options->keep_tail_calls ? "--keep-tail-calls=yes" : "--keep-tail-calls=no");
     add(arguments, options->start_off ? "--start-off=yes" : "--start-off=no");
@@ -111,21 +112,6 @@ static void add_options(struct arguments *arguments, const struct record_options
     add(arguments, "--");
 }
 
-/* Valgrind puts the folder's name into the program's environment, and where the program's stack
- * begins depends on its length: a name of the same length each time, by slashes that mean nothing. */
-static char *pad_path(const char *path)
-{
-    enum { PADDED = 512 };
-    size_t length = strlen(path);
-
-    if (length >= PADDED)
-        return memory_duplicate_string(path);
-    char *padded = memory_allocate(PADDED + 1);
-    memset(padded, '/', PADDED - length);
-    memcpy(padded + PADDED - length, path, length + 1);
-    return padded;
-}
-
 _Noreturn static void valgrind_execute(const struct record_options *options, const char *run_folder)
 {
     struct arguments arguments = {0};
@@ -134,7 +120,7 @@ _Noreturn static void valgrind_execute(const struct record_options *options, con
 
     if (mkdir(tools, 0700) || symlink(find_tool(), link))
         engine_fail(run_folder, "%s: %s", tools, strerror(errno));
-    setenv("VALGRIND_LIB", options->repeatable ? pad_path(tools) : tools, 1);
+    setenv("VALGRIND_LIB", tools, 1);
     unsetenv("VALGRIND_OPTS");
     personality(ADDR_NO_RANDOMIZE);
     add_options(&arguments, options, run_folder);

@@ -152,7 +152,7 @@ void transfer_call(struct translation *translation)
         return;
     }
     Addr target = block->next->Iex.Const.con->Ico.U64;
-    if (code_map_find(&core.code, target).plt)
+    if (code_map_peek(&core.code, target).plt)
         stub_call(translation, site);
     else
         direct_call(translation, site, target);
@@ -248,13 +248,14 @@ static void tail_call(struct translation *translation, Addr target)
 
 void transfer_direct_jump(struct translation *translation, Addr target, IRExpr *guard)
 {
-    struct code_place place = code_map_find(&core.code, target);
+    /* It may never be made: only when it is, code that nobody knew becomes a function there. */
+    struct code_place place = code_map_peek(&core.code, target);
     struct block_info *source = translation->info;
 
     if (place.function && source->module->python &&
         python_evaluates(source->module->python, source->function)) {
         python_jumps_to(source->module->python, source->function, place.function, target);
-        place = code_map_find(&core.code, target);
+        place = code_map_peek(&core.code, target);
     }
 
     /* A stub's end sees to what is entered, but takes the frame for granted. */

@@ -1,0 +1,80 @@
+"""Both engines write the same folded bytes for programs with libc: with --repeatable they show them one
+processor, one set of addresses, one auxiliary vector and one stack."""
+
+import pathlib
+import shutil
+
+import pytest
+
+from support import TRUEFLAME, run
+
+ENGINES = ("native", "valgrind")
+COUNT = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 900) " \
+        "select sum(x * x), count(distinct x % 97) from c"
+PROGRAMS = {
+    "true": ["true"],
+    "ls": ["ls", "-l", "/usr/bin"],
+    "sed": ["sed", "s/[aeiou]/<&>/g", "/etc/passwd"],
+    "bash": ["bash", "-c", "for i in {1..99}; do x+=$i; done; echo ${#x}; exec -a other cat /etc/hostname"],
+    "sqlite3": ["sqlite3", ":memory:", COUNT],
+    "perl": ["perl", "-e", "$h{$_ % 77} .= $_ for 1 .. 999; print map { length } sort values %h"],
+    "bzip2": ["bzip2", "-kc", "/bin/true"],
+    "git": ["git", "hash-object", "/bin/true"],
+    "python3": ["/usr/bin/python3", "-c", "import json; print(json.dumps(list(range(99))))"],
+    "tar": ["tar", "cf", "-", "/etc/passwd"],
+    "xz": ["xz", "-kc", "/bin/true"],
+    "openssl": ["openssl", "dgst", "-sha256", "/bin/true"],
+    "lua5.4": ["lua5.4", "-e", "t = {} for i = 1, 999 do t['k' .. i] = i end print(#t)"],
+    "php": ["php", "-r", "echo array_sum(range(1, 1000));"],
+    "jq": ["jq", "-n", "[range(1000)] | add"],
+}
+QUICK = ("true", "sed", "bash", "sqlite3", "perl")
+
+
+def recorded(folder, engine, command, detail):
+    profile = folder / f"{engine}.flame"
+    done = run([TRUEFLAME, "record", "--quiet", "--repeatable", f"--engine={engine}",
+                f"--detail={detail}", "-o", profile, "--", *command], cwd=folder)
+    folded = run([TRUEFLAME, "export", "-f", "folded", "--frames=full", profile], check=True)
+    return done.stdout, done.returncode, folded.stdout
+
+
+def first_difference(ours, theirs):
+    pairs = zip(ours.decode().splitlines(), theirs.decode().splitlines())
+    return next((f"{ENGINES[0]}: {a}\n{ENGINES[1]}: {b}" for a, b in pairs if a != b), "")
+
+
+# Of a Python call at line detail, the engines give a few instructions to different sides.
+CASES = [pytest.param(name, detail, marks=() if name in QUICK else pytest.mark.slow)
+         for name in sorted(PROGRAMS) for detail in ("function", "line")
+         if (name, detail) != ("python3", "line")]
+
+
+@pytest.mark.parametrize("name, detail", CASES)
+def test_folded_bytes_are_the_same(name, detail, folder):
+    command = PROGRAMS[name]
+    if not shutil.which(command[0], path="/usr/bin:/bin"):
+        pytest.skip(f"{name} is not installed")
+    ours, theirs = (recorded(folder, engine, command, detail) for engine in ENGINES)
+    assert ours[:2] == theirs[:2]
+    assert ours[2] == theirs[2], first_difference(ours[2], theirs[2])
+    assert len(ours[2].splitlines()) > 100
+
+
+@pytest.mark.parametrize("flags", ([], ["-no-pie"], ["-static"], ["-static-pie"]), ids=str)
+def test_surroundings_are_the_same(flags, compiled, folder):
+    command = [compiled("surroundings", *flags), "an argument"]
+    ours, theirs = (recorded(folder, engine, command, "function") for engine in ENGINES)
+    assert ours[0].decode() == theirs[0].decode()
+    assert ours[1:] == theirs[1:]
+    assert b"xsave fits, state 0, eax ffffffff" in ours[0]
+
+
+def test_surroundings_do_not_depend_on_the_callers(compiled, folder, tmp_path):
+    command = [compiled("surroundings")]
+    here = recorded(folder, "native", command, "function")
+    elsewhere = run(["bash", "-c", "ulimit -s 20000; A=a B=b exec \"$@\"", "bash", TRUEFLAME, "record",
+                     "--quiet", "--repeatable", "--engine=native", "--detail=function", "-o",
+                     tmp_path / "x.flame", "--", *command], cwd=tmp_path)
+    assert elsewhere.stdout.decode() == here[0].decode()
+    assert pathlib.Path(tmp_path / "x.flame").exists()
