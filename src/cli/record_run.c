@@ -140,6 +140,35 @@ static void handle_signals(void)
     sigaction(SIGHUP, &pass, NULL);
 }
 
+/* PID.IMAGE.raw.new: is the process that writes it still there? */
+static bool is_being_written(const char *name)
+{
+    size_t length = strlen(name);
+    const char suffix[] = ".raw.new";
+    bool unfinished =
+        length > sizeof suffix && !strcmp(name + length - (sizeof suffix - 1), suffix);
+
+    return unfinished && !kill((pid_t)strtol(name, NULL, 10), 0);
+}
+
+/* The program has ended; children of it that it did not wait for may be about to end too, and in the
+ * middle of writing. What takes longer is another matter: a daemon may live for ever. */
+static void wait_for_writers(const char *run_folder)
+{
+    bool writing = true;
+
+    for (unsigned i = 0; writing && i < 500; i++) {
+        DIR *folder = opendir(run_folder);
+        writing = false;
+        for (struct dirent *entry; folder && (entry = readdir(folder));)
+            writing |= is_being_written(entry->d_name);
+        if (folder)
+            closedir(folder);
+        if (writing)
+            nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
 int record_run(const struct record_options *options, const struct engine *engine,
                const char *run_folder)
 {
@@ -173,6 +202,7 @@ int record_run(const struct record_options *options, const struct engine *engine
             write_checkpoint(options, run_folder, &last_checkpoint);
     }
     child = 0;
+    wait_for_writers(run_folder);
     if (options->progress)
         fputs("\r\033[K", stderr);
     return status;

@@ -25,14 +25,32 @@ static struct {
     struct free_piece *free[LARGE / CLASS_BYTES + 1]; /* by size in CLASS_BYTES */
 } arena = {.next = ARENA_START};
 
+static long lock_process;
+
+void lock_is_of(long process)
+{
+    lock_process = process;
+}
+
+/* A child of vfork is another process with the same memory, and outlives one that ends in the
+ * meantime, with a lock held: nobody will give that back. */
+static bool holder_is_gone(void)
+{
+    return sys(getpid) != lock_process && sys(kill, lock_process, 0) == -ESRCH;
+}
+
 void lock_take(struct lock *lock)
 {
+    const int64_t a_while[2] = {0, 50000000}; /* struct timespec */
     uint32_t free = 0;
     if (__atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
                                     __ATOMIC_RELAXED))
         return;
-    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
-        sys(futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, 0, 0, 0);
+    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0) {
+        long result = sys(futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, a_while, 0, 0);
+        if (result == -ETIMEDOUT && holder_is_gone())
+            return;
+    }
 }
 
 void lock_give(struct lock *lock)

@@ -34,6 +34,8 @@ struct lock {
     uint32_t word; /* 0 free, 1 held, 2 held and waited for */
 };
 void lock_take(struct lock *lock);
+/* The process whose threads hold locks; those that it made by vfork do too. */
+void lock_is_of(long process);
 void lock_give(struct lock *lock);
 
 #endif

@@ -181,6 +181,7 @@ void record_init(char **command)
     };
     core_init(&core, &core_options);
     process.pid = sys(getpid);
+    lock_is_of(process.pid);
     process.parent_pid = sys(getppid);
     process.command = join(command);
     choose_image();
@@ -194,6 +195,7 @@ void record_forked(struct native_thread *thread)
     process.parent_pid = process.pid;
     process.parent_image = process.image;
     process.pid = sys(getpid);
+    lock_is_of(process.pid);
     process.fork_ordinal = thread->forks;
     process.started_by = RAW_FORK;
     thread->forks = 0;

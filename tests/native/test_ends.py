@@ -1,0 +1,38 @@
+"""Processes with threads end in every way under the native engine: the status is right, there is a
+profile, and its sum is conserved, whatever the other threads were doing."""
+
+import random
+
+import pytest
+
+from support import TRUEFLAME, record, run
+
+STATUS = {"rounds": 3, "while_spinning": 4, "forks": 5, "spawns": 6, "cancelled": 8,
+          "another_program": 9, "signalled": 10, "while_threads_come_and_go": 11,
+          "main_thread_first": 0, "twice": 7, "while_forking": 12, "while_spawning": 13,
+          "aborted": 134, "killed": 143, "faulted": 139}
+PAUSES = (0, 50, 200, 1000, 5000, 20000)
+AT_ONCE = 20
+
+
+def ends(compiled, folder, way, pause, detail):
+    done, info = record(folder, [compiled("ends"), way, pause], f"--detail={detail}")
+    assert (done.returncode, done.stdout, done.stderr) == (STATUS[way], b"", b""), pause
+    folded = run([TRUEFLAME, "export", "-f", "folded", folder / "profile.flame"], check=True).stdout
+    assert sum(int(line.split()[-1]) for line in folded.splitlines()) == info["total_instructions"]
+    assert info["repairs"]["unmatched-return"] == 0
+
+
+@pytest.mark.parametrize("way", STATUS)
+@pytest.mark.parametrize("detail", ("function", "line"))
+def test_end(way, detail, compiled, folder):
+    ends(compiled, folder, way, 1000, detail)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", STATUS)
+@pytest.mark.parametrize("seed", range(5))
+def test_ends_again_and_again(way, seed, compiled, folder):
+    chance = random.Random(seed)
+    for _ in range(AT_ONCE):
+        ends(compiled, folder, way, chance.choice(PAUSES), chance.choice(("function", "line")))
