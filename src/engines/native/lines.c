@@ -215,7 +215,8 @@ void lines_take_exit(struct native_thread *thread, const struct exit *exit)
     slot->key = thread->hot.current->key + exit->site;
 }
 
-/* The array is left to itself: its thread may still be at it. */
+/* The array is left to itself: its thread may still be at it. Most contexts are flushed once, so
+ * their counts need not be looked for in the core's table. */
 static void flush_context(struct context *context)
 {
     const struct line_array *array = array_of(context);
@@ -224,7 +225,7 @@ static void flush_context(struct context *context)
     const struct line_function *of = context->code->engine;
     for (uint32_t i = 0; i < array->capacity && i < of->count; i++)
         if (array->counts[i])
-            add_count(context->key + of->runs[i], array->counts[i]);
+            counts_add_late(&core.counts, context->key + of->runs[i], array->counts[i]);
     context->self_instructions = 0;
 }
 
@@ -267,7 +268,7 @@ void lines_add_part(struct native_thread *thread, uint32_t run, unsigned execute
 /* Counts are sums modulo 2^64, so one may be taken back before it has arrived. */
 void lines_shorten(struct native_thread *thread, uint32_t run, unsigned executed)
 {
-    add_count(thread->hot.current->key + run, -1ul);
+    counts_add_late(&core.counts, thread->hot.current->key + run, -1ul);
     lines_add_part(thread, run, executed);
 }
 
