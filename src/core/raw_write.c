@@ -3,34 +3,42 @@
 #include "core/raw.h"
 #include "core/text.h"
 
-#define BUFFER_WORDS 4096
+#define BUFFER_BYTES 32768
 
 struct writer {
     struct raw_sink *sink;
-    uint64_t words[BUFFER_WORDS];
+    uint8_t bytes[BUFFER_BYTES];
     size_t used;
 };
 
 static void flush(struct writer *writer)
 {
     if (writer->used)
-        writer->sink->write(writer->sink, writer->words, writer->used * 8);
+        writer->sink->write(writer->sink, writer->bytes, writer->used);
     writer->used = 0;
 }
 
 static void put(struct writer *writer, uint64_t word)
 {
-    if (writer->used == BUFFER_WORDS)
+    if (writer->used + sizeof word > BUFFER_BYTES)
         flush(writer);
-    writer->words[writer->used++] = word;
+    __builtin_memcpy(writer->bytes + writer->used, &word, sizeof word);
+    writer->used += sizeof word;
 }
 
+/* Most are a few bytes: the names of functions, the lengths of a block's instructions. */
 static void put_bytes(struct writer *writer, const void *bytes, uint64_t size_bytes)
 {
     put(writer, size_bytes);
-    flush(writer);
-    if (size_bytes)
+    if (size_bytes > BUFFER_BYTES - writer->used)
+        flush(writer);
+    if (size_bytes > BUFFER_BYTES) {
         writer->sink->write(writer->sink, bytes, size_bytes);
+        return;
+    }
+    for (uint64_t i = 0; i < size_bytes; i++)
+        writer->bytes[writer->used + i] = ((const uint8_t *)bytes)[i];
+    writer->used += size_bytes;
 }
 
 static void put_text(struct writer *writer, const char *text)
