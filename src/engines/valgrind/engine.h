@@ -26,6 +26,10 @@ struct block_info {
     uint8_t *marks;    /* enum instruction_mark, of each */
     uint32_t capacity; /* of those two */
     Bool after_call;   /* a call of CPython's evaluator comes back here */
+    Bool says_place;   /* keeps the program counter up to date, see places.h */
+    /* Of a block of CPython's evaluator, as it was when it was translated: */
+    Bool knows_word;     /* where the word with the current frame is */
+    Bool looks_at_start; /* at that word */
 };
 
 enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
@@ -96,6 +100,8 @@ Bool output_leave_to_trampolines(const HChar *sentence, UInt minor);
 
 /* events.c */
 void events_register(void);
+/* A fault in the middle of a block, at the program counter: what comes after it has not run. */
+void events_fault(ThreadId tid);
 
 /* Of Valgrind's core, though not in its public headers: ends the process at once. */
 extern void VG_(exit)(Int status) __attribute__((noreturn));

@@ -190,21 +190,7 @@ static void on_thread_exit(ThreadId tid)
 
 /* ---- signals ---- */
 
-/* A block can ask for a fault itself: it is left, and Valgrind makes the signal. */
-static Bool fault_was_asked_for;
-
-void __real_vgPlain_synth_fault(ThreadId tid);
-void __wrap_vgPlain_synth_fault(ThreadId tid);
-
-void __wrap_vgPlain_synth_fault(ThreadId tid)
-{
-    fault_was_asked_for = True;
-    __real_vgPlain_synth_fault(tid);
-    fault_was_asked_for = False;
-}
-
-/* A fault in the middle of a block: what comes after it has not run. */
-static void take_back_after_fault(ThreadId tid)
+void events_fault(ThreadId tid)
 {
     Addr pc = VG_(get_IP)(tid);
     const struct block_info *info = block_stopped_at(pc);
@@ -214,15 +200,21 @@ static void take_back_after_fault(ThreadId tid)
     hot->block = 0;
 }
 
-/* Signals from elsewhere wait until the program's code is left; one inside it is a fault. */
+void __real_vgPlain_synth_fault(ThreadId tid);
+void __wrap_vgPlain_synth_fault(ThreadId tid);
+
+/* A block can ask for a fault itself: it is left, and Valgrind makes the signal. */
+void __wrap_vgPlain_synth_fault(ThreadId tid)
+{
+    events_fault(tid);
+    __real_vgPlain_synth_fault(tid);
+}
+
+/* Of a signal that has a handler. */
 static void on_signal(ThreadId tid, Int number, Bool alternate)
 {
-    Bool faulted = hot_is_lent() || fault_was_asked_for;
-
     hot_return();
     enter_thread(tid);
-    if (faulted)
-        take_back_after_fault(tid);
     core_signal_in(&core, running, number, VG_(get_SP)(tid), alternate);
     handler_begins = True;
 }

@@ -22,6 +22,7 @@
 #include "counters.h"
 #include "engine.h"
 #include "ir.h"
+#include "places.h"
 #include "plan.h"
 #include "python_watch.h"
 #include "transfers.h"
@@ -71,16 +72,6 @@ static void emit_start(struct translation *translation, struct python_module *py
 
 /* ---- the body ---- */
 
-/* May it fault? VEX keeps the program counter exact for memory accesses only. */
-static Bool divides(const IRStmt *statement)
-{
-    if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.data->tag != Iex_Binop)
-        return False;
-    IROp operation = statement->Ist.WrTmp.data->Iex.Binop.op;
-    return operation == Iop_DivModU64to32 || operation == Iop_DivModS64to32 ||
-           operation == Iop_DivModU128to64 || operation == Iop_DivModS128to64;
-}
-
 static void emit_budget_check(IRExpr *before, UInt done, Addr pc)
 {
     IRExpr *executed = ir_op(Iop_Add64, before, ir_word(done));
@@ -99,7 +90,8 @@ static void emit_count(struct translation *translation, const struct segment *se
 static void emit_before(struct translation *translation, const struct segment *segment,
                         const IRStmt *statement, Addr instruction)
 {
-    if (divides(statement))
+    /* VEX keeps the program counter exact for memory accesses only. */
+    if (places_divides(statement))
         ir_add(IRStmt_Put(translation->layout->offset_IP, ir_word(instruction)));
     if (statement->tag != Ist_Exit)
         return;
@@ -134,7 +126,7 @@ static void emit_body(struct translation *translation, Int at, const struct pyth
             emit_before(translation, segment, statement, instruction);
             ir_add(statement);
             /* A new frame is not complete yet when it is stored; at the end of the block it is. */
-            frame_stored |= python && python_word_is_known(python) &&
+            frame_stored |= python && translation->info->knows_word &&
                             python_may_set_frame(python, block, statement);
             if (python && core.options.python_lines &&
                 python_may_set_line(python, block, statement))
@@ -231,6 +223,7 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
     Bool evaluates = python && python_evaluates(python, translation.place.function);
     translation.info->function = translation.place.function;
     translation.info->module = translation.place.module;
+    places_begin(translation.info, block, transfer_is_anonymous(&translation.place));
     plan_cut(block, &translation.place);
     plan_make(&translation.plan, translation.info, block, evaluates ? python : NULL);
     out->next = block->next;

@@ -11,11 +11,13 @@
  *   end, exec, checkpoint               raw file written                           output.c
  *
  * What it gets wrong, or cannot do: Valgrind runs one thread at a time; presents a CPU of its own
- * (AVX2 at most); does not run set-uid programs or 32-bit ones here. A handler of a fault finds the
+ * (AVX2 at most); does not run set-uid programs or 32-bit ones here. It leaves out a load whose value
+ * nobody uses, and with it the fault that it might have been. A handler of a fault finds the
  * program counter and the stack pointer exact, but other registers may be older by a few
  * instructions.
  */
 #include "engine.h"
+#include "places.h"
 
 #include "core/text.h"
 
@@ -157,6 +159,7 @@ static void on_start(void)
     VG_(needs_command_line_options)(on_option, on_usage, on_debug_usage);
     VG_(needs_client_requests)(on_request);
     events_register();
+    places_register();
 }
 
 VG_DETERMINE_INTERFACE_VERSION(on_start)

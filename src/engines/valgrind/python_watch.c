@@ -1,5 +1,6 @@
 #include "python_watch.h"
 #include "ir.h"
+#include "places.h"
 
 #include "libvex_guest_amd64.h"
 
@@ -115,7 +116,7 @@ void python_emit_frame_check(struct translation *translation, const struct pytho
 
     Bool enters = translation->info->address == python->evaluator + python->module->bias;
 
-    if (python_word_is_known(python) && !(enters && layout->has_c_frame)) {
+    if (translation->info->knows_word && !(enters && layout->has_c_frame)) {
         frame = ir_load(ir_hot(HOT(python_word)), 0);
     } else {
         frame = ir_load(ir_hot(HOT(python_state)), layout->state_frame);
@@ -141,13 +142,17 @@ void python_emit_line_check(struct translation *translation, const struct python
 /* Where other code may have run in between, or the word's place is still to be learnt. */
 void python_emit_start(struct translation *translation, struct python_module *python)
 {
-    const struct block_info *info = translation->info;
+    struct block_info *info = translation->info;
 
+    if (!places_searching()) {
+        info->knows_word = python_word_is_known(python);
+        info->looks_at_start = python_evaluates(python, translation->place.function) &&
+                               (!info->knows_word || info->after_call || python->handlers);
+    }
     if (info->address == python->evaluator + python->module->bias)
         IR_CALL_IF(IRExpr_Const(IRConst_U1(True)), slow_python_enter,
                    mkIRExprVec_2(ir_address(python),
                                  ir_register(offsetof(VexGuestAMD64State, guest_RDI))));
-    else if (python_evaluates(python, translation->place.function) &&
-             (!python_word_is_known(python) || info->after_call || python->handlers))
+    else if (info->looks_at_start)
         python_emit_frame_check(translation, python);
 }
