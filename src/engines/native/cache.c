@@ -361,13 +361,11 @@ static bool invalidate_in_list(uint32_t *list, uint64_t start, uint64_t end)
     return any;
 }
 
-void cache_invalidate(uint64_t start, uint64_t end)
+static bool invalidate_blocks(uint64_t start, uint64_t end)
 {
     _Static_assert(INSTRUCTIONS_MAX * INSTRUCTION_LENGTH_MAX < 4096, "a block is within two pages");
     uint64_t first = start >> 12, last = (end - 1) >> 12;
     bool any = false;
-    if (start >= end)
-        return;
     first -= first > 0;
     if (last - first >= PAGE_LISTS) {
         first = 0;
@@ -375,6 +373,16 @@ void cache_invalidate(uint64_t start, uint64_t end)
     }
     for (uint64_t page = first; page <= last; page++)
         any |= invalidate_in_list(page_list(page), start, end);
-    if (any)
+    return any;
+}
+
+void cache_invalidate(uint64_t start, uint64_t end)
+{
+    if (start < end && invalidate_blocks(start, end))
         returns_forget(start, end);
+}
+
+void cache_remake(uint64_t pc)
+{
+    invalidate_blocks(pc, pc + 1);
 }

@@ -103,6 +103,7 @@ struct exit {
     uint8_t kind;           /* enum exit_kind */
     uint8_t length;         /* bytes of the branch instruction */
     uint8_t linked;
+    uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen */
     uint32_t landing; /* calls: cache address where their returns go on */
     uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address */
     uint32_t site;    /* calls: the core's number, 0 until it is asked for; system calls:
@@ -172,6 +173,10 @@ void cache_unlink_all(void);
 
 /* Blocks with source bytes in [start, end) are gone. */
 void cache_invalidate(uint64_t start, uint64_t end);
+
+/* Blocks with the instruction at `pc` are to be made anew, though it has not changed: returns into
+ * them still go on in the old ones. */
+void cache_remake(uint64_t pc);
 
 static inline uint8_t *cache_writable(uint32_t offset)
 {

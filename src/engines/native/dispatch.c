@@ -135,7 +135,7 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
     }
     *(direct ? fast_call_slot(thread, caller, exit->site)
              : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
-    if (!beside->site)
+    if (!beside->site || beside->site == exit->site)
         *beside = (struct context_slot){exit->site, thread->hot.current};
 }
 
@@ -153,6 +153,8 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     struct block *to = enter_block(thread);
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
+    if (exit.slot && fast_may_foresee(target))
+        cache_remake(exit.pc);
     return to;
 }
 

@@ -22,7 +22,8 @@
  * keep room for a stack as deep as the tree. Only where recursion is folded does a call ask.
  *
  * A call to a PLT stub of the plain kind (endbr64? jmp *slot) becomes a call through the slot; the
- * stub's instructions are counted with the caller's, where they belong.
+ * stub's instructions are counted with the caller's, where they belong. Once the slot is bound,
+ * that is a direct call, if the slot is still what it was.
  */
 #include "engines/native/fast.h"
 #include "engines/native/assemble.h"
@@ -32,6 +33,7 @@
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
 #include "engines/native/translation.h"
+#include <sys/mman.h>
 
 #define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
 #define RAX_RCX       (1 << RAX | 1 << RCX)
@@ -238,25 +240,37 @@ static void emit_child(struct emitter *e, uint32_t site, uint64_t miss)
 
 _Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
 
-static void emit_direct_call(struct translation *t, unsigned index)
+/* The child may be that of a call to where the slot pointed before. */
+static void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
+{
+    emit_bytes(e, "\x48\x81\x78", 3); /* cmp qword [rax + entry], target */
+    emit_byte(e, CONTEXT(entry));
+    emit_u32(e, target);
+    jump_if(e, IF_NOT_EQUAL, miss);
+}
+
+/* A call to `target`; the return address is pushed. `foreseen`: rcx is spilled, and another site of
+ * the same kind may have gone elsewhere. */
+static void emit_call_to(struct translation *t, unsigned index, uint64_t target, bool foreseen)
 {
     struct emitter *e = &t->code;
-    uint64_t target = branch_target(t, index), next = t->pc + t->offsets[index + 1];
+    uint64_t next = t->pc + t->offsets[index + 1];
     bool flags = !flags_dead_at(target);
     uint32_t site = call_site(t, index);
     uint32_t id = new_exit(t, index, EXIT_CALL, target);
     uint64_t miss = cold_exit(id, flags, RAX_RCX, t->folded);
     uint8_t *start = e->out;
     cache.exits[id].site = site;
-    emit_push_constant(e, next);
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
     if (flags)
         save_flags(e);
-    emit_spill(e, RCX);
+    if (!foreseen)
+        emit_spill(e, RCX);
     emit_room_check(e, miss);
     emit_load(e, RCX, FIELD(hot.current));
     emit_child(e, site, miss);
+    if (foreseen)
+        emit_entry_check(e, target, miss);
     emit_settle(e, RCX, t->folded, true);
     emit_store(e, FIELD(hot.current), RAX);
     vectors_emit_load_top(e, RAX);
@@ -325,8 +339,9 @@ static uint64_t cold_store_target(uint64_t to)
     return address;
 }
 
-/* The target is in rcx, the return address is pushed; rcx alone is spilled. */
-static void emit_call_through(struct translation *t, unsigned index)
+/* The target is in rcx, the return address is pushed; rcx alone is spilled. `slot`: it comes from
+ * that of a PLT stub, which is not bound yet. */
+static void emit_call_through(struct translation *t, unsigned index, bool slot)
 {
     struct emitter *e = &t->code;
     uint64_t next = t->pc + t->offsets[index + 1];
@@ -335,6 +350,7 @@ static void emit_call_through(struct translation *t, unsigned index)
     uint64_t miss = cold_exit(id, true, ALL_THREE, t->folded);
     uint8_t *start = e->out;
     cache.exits[id].site = site;
+    cache.exits[id].slot = slot;
     emit_spill(e, RAX);
     save_flags(e);
     emit_spill(e, RDX);
@@ -348,6 +364,49 @@ static void emit_call_through(struct translation *t, unsigned index)
     emit_unspill(e, RDX);
     jumps_emit_go(e, TARGET_CALLED);
     returns_finish_call(t, index, start, id);
+}
+
+/* ---- slots whose content is foreseen ---- */
+
+bool fast_may_foresee(uint64_t target)
+{
+    struct code_place place = code_map_peek(&core.code, target);
+    return fits_in_32(target) && place.function && !place.plt && !maps_may_change(target) &&
+           maps_executable_end(target) > target;
+}
+
+/* Where the slot of a PLT stub leads, once it is bound; 0: not known yet. */
+uint64_t foreseen_target(uint64_t slot)
+{
+    struct mapping mapping;
+    if (!maps_find(slot, &mapping) || !(mapping.protection & PROT_READ) || slot + 8 > mapping.end)
+        return 0;
+    uint64_t target = *(const uint64_t *)slot;
+    return fast_may_foresee(target) ? target : 0;
+}
+
+/* The slot leads elsewhere by now: the block is to be made anew. rcx: the target. */
+static uint64_t cold_not_foreseen(struct translation *t, unsigned index, uint64_t target)
+{
+    uint32_t id = new_exit(t, index, EXIT_CALL_INDIRECT, 0);
+    cache.exits[id].site = call_site(t, index);
+    cache.exits[id].landing = core.no_landing;
+    cache.exits[id].slot = true;
+    uint64_t out = cold_exit(id, false, 1 << RCX, t->folded);
+    return cold_unverified(target, cold_store_target(out));
+}
+
+static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
+{
+    struct emitter *e = &t->code;
+    uint64_t target = foreseen_target(slot);
+    emit_load_slot(e, slot);
+    if (!target) {
+        emit_call_through(t, index, true);
+        return;
+    }
+    emit_verify(e, target, cold_not_foreseen(t, index, target));
+    emit_call_to(t, index, target, true);
 }
 
 /* rcx = target; spills rcx. */
@@ -386,16 +445,17 @@ void emit_call(struct translation *t, unsigned index)
     if (direct && plt_stub(branch_target(t, index), &slot)) {
         emit_push_constant(e, next);
         add_mark(t, MARK_ENGINE, 0, 0, 0);
-        emit_load_slot(e, slot);
-        emit_call_through(t, index);
+        emit_call_slot(t, index, slot);
     } else if (direct) {
-        emit_direct_call(t, index);
+        emit_push_constant(e, next);
+        add_mark(t, MARK_ENGINE, 0, 0, 0);
+        emit_call_to(t, index, branch_target(t, index), false);
     } else {
         emit_load_target(t, index);
         add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
         emit_push_constant(e, next);
         add_mark(t, MARK_ENGINE, 0, 0, 0);
-        emit_call_through(t, index);
+        emit_call_through(t, index, false);
     }
 }
 

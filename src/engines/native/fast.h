@@ -34,6 +34,9 @@ struct child_slot *fast_indirect_slot(const struct native_thread *thread,
                                       const struct context *context, uint32_t site,
                                       uint64_t target);
 
+/* May calls through a slot that leads to `target` be made direct? */
+bool fast_may_foresee(uint64_t target);
+
 /* The thread has left the code of an older generation, and nothing leads it back there. */
 void fast_renew(struct native_thread *thread);
 

@@ -82,6 +82,8 @@ void emit_call(struct translation *t, unsigned index);
 void emit_return(struct translation *t, unsigned index);
 /* rcx = the target of the indirect branch; spills rcx. */
 void emit_load_target(struct translation *t, unsigned index);
+/* Where a PLT stub's slot leads, if that may be foreseen; else 0. */
+uint64_t foreseen_target(uint64_t slot);
 /* rcx = the word at `slot`; spills rcx. */
 void emit_load_slot(struct emitter *e, uint64_t slot);
 
