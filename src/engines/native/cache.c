@@ -7,12 +7,15 @@
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/translation.h"
+#include <asm/mman.h>
 #include <sys/mman.h>
 
 #define FIRST_SLOTS 16384
 #define CODE_GRAIN  64
 #define PAGE_LISTS  16384
 #define ROOM        65536 /* more than the largest block and all that goes with it */
+#define HUGE_PAGE   (2u << 20)
+#define HUGE_AFTER  (128u << 10)
 
 struct cache cache;
 
@@ -72,6 +75,30 @@ void cache_limit(uint64_t size_bytes)
         regions.size = size_bytes & -4096ul;
 }
 
+/* Parts of the cache that are one page each, or could not be made so. */
+static bool huge[CACHE_SIZE / HUGE_PAGE];
+
+static void make_huge(uint32_t offset)
+{
+    if (huge[offset / HUGE_PAGE])
+        return;
+    huge[offset / HUGE_PAGE] = true;
+    sys(madvise, CACHE_START + (offset & -HUGE_PAGE), HUGE_PAGE, MADV_COLLAPSE);
+}
+
+/* Translated code is several times as large as the program's own: on small pages the processor would
+ * look for one of them most of the time. What begins to fill is made one large page, if the kernel
+ * knows how; small programs need none. */
+void cache_keep_huge(void)
+{
+    if (cache.hot % HUGE_PAGE > HUGE_AFTER)
+        make_huge(cache.hot);
+    if (cache.cold % HUGE_PAGE > HUGE_AFTER) {
+        make_huge(cache.cold);
+        make_huge(0);
+    }
+}
+
 /* Two views of one file cannot be copied by a fork, only shared: the child gets none. */
 static void map_cache(void)
 {
@@ -89,6 +116,7 @@ static void map_cache(void)
     sys(close, file);
     cache.generation = cache.shared_end = 0;
     memset(pages, 0, sizeof pages);
+    memset(huge, 0, sizeof huge);
     begin_region();
     cache.exit_count = cache.block_count = 1;
 }

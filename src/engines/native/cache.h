@@ -152,6 +152,9 @@ void cache_limit(uint64_t size_bytes);
 bool cache_is_full(void);
 bool cache_has_room(void);
 
+/* Before a block is made. */
+void cache_keep_huge(void);
+
 /* What all blocks share has been emitted: it stays. */
 void cache_keep_shared(void);
 

@@ -571,6 +571,7 @@ static struct block *translate(uint64_t pc, unsigned part)
 {
     if (cache_is_full())
         fail("the code cache is full", NULL);
+    cache_keep_huge();
     struct translation *t = &translation;
     t->pc = pc;
     t->source = (const uint8_t *)pc;
