@@ -256,14 +256,15 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     fail("an exit that is none", NULL);
 }
 
-/* Exits in the middle of the engine's own code, which are no safe points. False: it is another. */
-static bool take_inner_exit(struct native_thread *thread, const struct exit *exit)
+/* Exits in the middle of the engine's own code, which are no safe points. False: it is another. A
+ * copy: the rows move when there are more. */
+static bool take_inner_exit(struct native_thread *thread, const struct exit exit)
 {
-    if (exit->kind == EXIT_COUNT)
-        lines_take_exit(thread, exit);
-    else if (exit->kind == EXIT_SWAP)
+    if (exit.kind == EXIT_COUNT)
+        lines_take_exit(thread, &exit);
+    else if (exit.kind == EXIT_SWAP)
         core_swap(&core, thread->thread);
-    return exit->kind == EXIT_COUNT || exit->kind == EXIT_SWAP;
+    return exit.kind == EXIT_COUNT || exit.kind == EXIT_SWAP;
 }
 
 /* The cache begins anew, as soon as no thread is in what will be written over. The lock is given
@@ -300,7 +301,7 @@ static uint64_t entry_of(struct native_thread *thread, struct block *block)
 uint64_t thread_dispatch(struct native_thread *thread)
 {
     lock_take(&cache.lock);
-    if (take_inner_exit(thread, &cache.exits[thread->exit_id])) {
+    if (take_inner_exit(thread, cache.exits[thread->exit_id])) {
         uint64_t again = cache.exits[thread->exit_id].landing;
         lock_give(&cache.lock);
         return again;

@@ -31,8 +31,9 @@ struct line_array {
 
 /* What the counters of a function's contexts count, by their place. */
 struct line_function {
-    uint32_t count;
-    uint32_t runs[LINE_PLACES];
+    uint32_t count, capacity;
+    uint32_t large; /* contexts with more than LINE_PLACES counters */
+    uint32_t *runs;
 };
 
 /* By the core's number of a run: its place in its function. */
@@ -57,22 +58,41 @@ static void keep_run_room(uint32_t number)
     run_capacity = capacity;
 }
 
+static void add_place(struct line_function *of, uint32_t number)
+{
+    if (of->count == of->capacity) {
+        uint32_t capacity = of->capacity ? 2 * of->capacity : 16;
+        uint32_t *larger = arena_allocate(capacity * sizeof *larger);
+        if (of->runs)
+            memcpy(larger, of->runs, of->count * sizeof *larger);
+        arena_release(of->runs, of->capacity * sizeof *larger);
+        of->runs = larger;
+        of->capacity = capacity;
+    }
+    of->runs[of->count++] = number;
+}
+
+static uint32_t place_limit(const struct line_function *of)
+{
+    return of->large < LINE_LARGE_CONTEXTS ? LINE_PLACES_MAX : LINE_PLACES;
+}
+
 /* The place of a run in the contexts of its function, from 1 on; 0: it has none. */
 static uint32_t place_of(uint32_t number, struct code_function *function)
 {
     if (!function)
         return 0;
     keep_run_room(number);
-    if (runs[number].function == function)
-        return runs[number].place;
     if (!function->engine)
         function->engine = arena_allocate(sizeof(struct line_function));
     struct line_function *of = function->engine;
-    if (of->count == LINE_PLACES)
-        return 0;
-    of->runs[of->count++] = number;
-    runs[number] = (struct line_run){function, of->count};
-    return of->count;
+    if (runs[number].function != function) {
+        if (of->count >= place_limit(of))
+            return 0;
+        add_place(of, number);
+        runs[number] = (struct line_run){function, of->count};
+    }
+    return runs[number].place <= place_limit(of) ? runs[number].place : 0;
 }
 
 static struct line_array *array_of(const struct context *context)
@@ -85,6 +105,8 @@ static void grow_array(struct context *context, uint32_t place)
 {
     struct line_array *old = array_of(context);
     uint64_t capacity = old ? old->capacity : 4;
+    if (place > LINE_PLACES && capacity <= LINE_PLACES)
+        ((struct line_function *)context->code->engine)->large++;
     while (capacity < place)
         capacity *= 2;
     struct line_array *array = arena_allocate(sizeof *array + capacity * sizeof *array->counts);
@@ -204,10 +226,20 @@ static void flush_slot(struct line_slot *slot)
     *slot = (struct line_slot){0};
 }
 
+/* A function with many runs turned out to have many contexts: the block is to count in the table. Not
+ * if its first bytes are to be overwritten while the thread waits among them. */
+static void leave_place(const struct context *context, const struct exit *exit)
+{
+    uint32_t waits_at = exit->landing - CACHE_START - cache.blocks[exit->block].code;
+    if (exit->pops > place_limit(context->code->engine) && (!waits_at || waits_at >= 8))
+        cache_remake(exit->pc);
+}
+
 void lines_take_exit(struct native_thread *thread, const struct exit *exit)
 {
     if (exit->pops) {
         grow_array(thread->hot.current, exit->pops);
+        leave_place(thread->hot.current, exit);
         return;
     }
     struct line_slot *slot = slot_of(thread, exit->site);

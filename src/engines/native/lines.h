@@ -21,7 +21,11 @@ struct line_slot {
 
 #define LINE_SLOTS 32768
 
-#define LINE_PLACES 256 /* more would be too much for interpreters: 2 KB for a context at most */
+/* Counters of a context. Beyond the first number only in functions with few contexts: CPython's
+ * evaluator has thousands of runs and tens of thousands of contexts. */
+#define LINE_PLACES         256
+#define LINE_PLACES_MAX     8192
+#define LINE_LARGE_CONTEXTS 512
 
 struct translation;
 
@@ -44,7 +48,7 @@ struct line_count lines_plan(uint32_t number, struct code_function *function, bo
                              uint32_t exit_id);
 void lines_emit(struct emitter *e, const struct line_count *count);
 
-/* The exit was taken: the counter gets its room. */
+/* The exit was taken: the counter gets its room. `exit` is no row of the cache's, but a copy. */
 void lines_take_exit(struct native_thread *thread, const struct exit *exit);
 
 /* All that contexts have counted is in the core. */
