@@ -6,8 +6,9 @@
 The programs are those of bench/run.py: about a second alone. `engine` is the run
 itself, at function detail and with Python frames watched; `record` is all that `trueflame record`
 does, names included; `line` is the engine at line detail. Measured in turn, round after round; of
-the rounds the least counts. Then two threads against one by the clock, which says nothing on a busy
-machine, and how long small programs take.
+the rounds the least counts. Then two threads, each with the work of one: by the clock, which says
+nothing on a busy machine; and by the processor's time that a unit of work takes, which two threads
+that never wait for one another have on a processor each. Then how long small programs take.
 """
 import argparse
 import math
@@ -31,11 +32,15 @@ THREADS = r"""
 #include <stdio.h>
 #include <stdlib.h>
 __attribute__((noinline)) static unsigned leaf(unsigned x) { return x * 2654435761u ^ (x >> 7); }
+__attribute__((noinline)) static unsigned fib(unsigned n)
+{
+    return n < 2 ? leaf(n) : fib(n - 1) + fib(n - 2);
+}
 static void *work(void *count)
 {
     unsigned sum = 0;
     for (long i = 0; i < (long)count; i++)
-        sum += leaf(i + sum);
+        sum += i % 1024 ? leaf(i + sum) : fib(12 + i % 5);
     return (void *)(unsigned long)sum;
 }
 int main(int argc, char **argv)
@@ -66,15 +71,20 @@ def ways(place, callgrind):
     return made
 
 
-def used(command, stdin):
-    """User and system seconds."""
+def usage(command, stdin):
     with open(stdin or os.devnull, "rb") as source:
         process = subprocess.Popen([str(word) for word in command], stdin=source,
                                    stdout=subprocess.DEVNULL, env=ENVIRONMENT)
-        _, status, usage = os.wait4(process.pid, 0)
+        _, status, taken = os.wait4(process.pid, 0)
     if os.waitstatus_to_exitcode(status):
         sys.exit(f"{command}: status {status}")
-    return usage.ru_utime + usage.ru_stime
+    return taken
+
+
+def used(command, stdin):
+    """User and system seconds."""
+    taken = usage(command, stdin)
+    return taken.ru_utime + taken.ru_stime
 
 
 def found(command):
@@ -84,11 +94,11 @@ def found(command):
 
 
 def measure(made, command, stdin, rounds):
-    least = dict.fromkeys(made, math.inf)
+    seconds = dict.fromkeys(made, math.inf)
     for _ in range(rounds):
         for way, words in made.items():
-            least[way] = min(least[way], used(words(command), stdin))
-    return least
+            seconds[way] = min(seconds[way], used(words(command), stdin))
+    return seconds
 
 
 def table(made, only, place, rounds, scale):
@@ -100,10 +110,10 @@ def table(made, only, place, rounds, scale):
         if not command:
             print(f"{name:10}not installed")
             continue
-        least = measure(made, command, stdin, rounds)
+        seconds = measure(made, command, stdin, rounds)
         for way, values in ratios.items():
-            values.append(least[way] / least[ALONE])
-        print(f"{name:10}{least[ALONE]:7.2f} s" +
+            values.append(seconds[way] / seconds[ALONE])
+        print(f"{name:10}{seconds[ALONE]:7.2f} s" +
               "".join(f"{values[-1]:9.2f} x" for values in ratios.values()), flush=True)
     print(f"{'geomean':19}" + "".join(f"{run.geometric_mean(r):9.2f} x" for r in ratios.values()))
     if "callgrind" in ratios:
@@ -111,23 +121,28 @@ def table(made, only, place, rounds, scale):
         print(f"record is {run.geometric_mean(faster):.1f} x faster than callgrind")
 
 
-def elapsed(command, rounds):
-    best = math.inf
+def least(command, rounds):
+    """Seconds by the clock, of the processor's time, and how often a thread waited."""
+    clock, processor, waits = math.inf, math.inf, math.inf
     for _ in range(rounds):
         start = time.monotonic()
-        subprocess.run([str(word) for word in command], check=True, env=ENVIRONMENT,
-                       stdout=subprocess.DEVNULL)
-        best = min(best, time.monotonic() - start)
-    return best
+        taken = usage(command, None)
+        clock = min(clock, time.monotonic() - start)
+        processor = min(processor, taken.ru_utime + taken.ru_stime)
+        waits = min(waits, taken.ru_nvcsw)
+    return clock, processor, waits
 
 
 def threads(place, rounds):
     (place / "threads.c").write_text(THREADS)
     subprocess.run(["gcc", "-O1", "-o", place / "threads", place / "threads.c"], check=True)
     program = place / "threads"
-    for name, start in ((ALONE, [program]), ("engine", [ENGINE, "--", program, "threads"])):
-        one, two = (elapsed([*start, n], rounds) for n in "12")
-        print(f"{name}: two threads do {2 * one / two:.2f} x the work of one")
+    for name, start in ((ALONE, [program]), ("engine", [ENGINE, "--", program, "threads"]),
+                        ("line", [ENGINE, "--detail=line", "--", program, "threads"])):
+        one, two = (least([*start, n], rounds) for n in "12")
+        print(f"{name}: two threads do {2 * one[0] / two[0]:.2f} x the work of one by the clock, "
+              f"{4 * one[1] / two[1]:.2f} x on a processor each; they waited {two[2]} times",
+              flush=True)
 
 
 def start_up(rounds):
