@@ -204,7 +204,7 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
                        IRType host_word)
 {
     static struct translation translation;
-    IRSB *out = deepCopyIRSBExceptStmts(block);
+    IRSB *out = emptyIRSB();
     Int at = 0;
 
     tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
@@ -226,8 +226,10 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
     places_begin(translation.info, block, transfer_is_anonymous(&translation.place));
     plan_cut(block, &translation.place);
     plan_make(&translation.plan, translation.info, block, evaluates ? python : NULL);
+    out->tyenv = block->tyenv;
     out->next = block->next;
     out->jumpkind = block->jumpkind;
+    out->offsIP = block->offsIP;
     ir_begin(out, layout);
     emit_hello();
     for (; at < block->stmts_used && block->stmts[at]->tag != Ist_IMark; at++)

@@ -16,9 +16,9 @@ void ir_add(IRStmt *statement)
     addStmtToIRSB(out, statement);
 }
 
-static IRExpr *assign(IRExpr *value)
+static IRExpr *assign(IRExpr *value, IRType type)
 {
-    IRTemp temp = newIRTemp(out->tyenv, typeOfIRExpr(out->tyenv, value));
+    IRTemp temp = newIRTemp(out->tyenv, type);
 
     ir_add(IRStmt_WrTmp(temp, value));
     return IRExpr_RdTmp(temp);
@@ -36,12 +36,15 @@ IRExpr *ir_address(const void *address)
 
 IRExpr *ir_op(IROp operation, IRExpr *left, IRExpr *right)
 {
-    return assign(IRExpr_Binop(operation, left, right));
+    Bool compares = operation == Iop_CmpEQ64 || operation == Iop_CmpNE64 ||
+                    operation == Iop_CmpLE64U || operation == Iop_CmpLT64U;
+
+    return assign(IRExpr_Binop(operation, left, right), compares ? Ity_I1 : Ity_I64);
 }
 
 IRExpr *ir_one_op(IROp operation, IRExpr *argument)
 {
-    return assign(IRExpr_Unop(operation, argument));
+    return assign(IRExpr_Unop(operation, argument), operation == Iop_CmpNEZ64 ? Ity_I1 : Ity_I64);
 }
 
 IRExpr *ir_widen(IRExpr *condition)
@@ -57,12 +60,12 @@ static IRExpr *place(IRExpr *base, Long offset)
 
 IRExpr *ir_load(IRExpr *base, Long offset)
 {
-    return assign(IRExpr_Load(Iend_LE, Ity_I64, place(base, offset)));
+    return assign(IRExpr_Load(Iend_LE, Ity_I64, place(base, offset)), Ity_I64);
 }
 
 IRExpr *ir_load_half(IRExpr *address)
 {
-    return assign(IRExpr_Load(Iend_LE, Ity_I32, address));
+    return assign(IRExpr_Load(Iend_LE, Ity_I32, address), Ity_I32);
 }
 
 void ir_store(IRExpr *base, Long offset, IRExpr *value)
@@ -77,7 +80,7 @@ void ir_add_to(IRExpr *base, Long offset, IRExpr *value)
 
 IRExpr *ir_register(Int offset)
 {
-    return assign(IRExpr_Get(offset, Ity_I64));
+    return assign(IRExpr_Get(offset, Ity_I64), Ity_I64);
 }
 
 IRExpr *ir_hot(UInt offset)
