@@ -140,8 +140,6 @@ static void note_unlined(struct python *python, uint32_t number, struct context 
     python->unlined[number] = context;
 }
 
-/* The context with the same path, but below the Python function that it runs for rather than below
- * one of its lines. */
 static struct context *unlined(struct core *core, struct context *context)
 {
     struct python *python = &core->python;
@@ -169,7 +167,12 @@ static struct context *unlined(struct core *core, struct context *context)
     return twin;
 }
 
-static uint64_t instruction_pointer(const struct python_layout *layout, uint64_t frame)
+struct context *python_calling(struct core *core, struct context *context)
+{
+    return core->options.python_lines ? unlined(core, context) : context;
+}
+
+uint64_t python_instruction_pointer(const struct python_layout *layout, uint64_t frame)
 {
     uint64_t pointer = 0;
 
@@ -178,14 +181,10 @@ static uint64_t instruction_pointer(const struct python_layout *layout, uint64_t
     return pointer;
 }
 
-/* The entry's context becomes that of the line it is at. Instructions without a line of their own
- * go on with the line before them. */
-static void take_line(struct core *core, struct python_entry *entry)
+struct context *python_take_line(struct core *core, struct context *from,
+                                 struct python_place *place, uint64_t pointer)
 {
     const struct python_layout *layout = &core->python.module->layout;
-    struct python_place *place = &entry->place;
-    struct context *whole = is_line(entry->context) ? entry->context->parent : entry->context;
-    uint64_t pointer = instruction_pointer(layout, entry->frame);
     uint64_t offset = (pointer - place->first) * layout->ip_unit;
     struct python_line_range *range = python_lines_find(place->lines, offset);
     const struct code_function *function = place->lines->function;
@@ -197,15 +196,22 @@ static void take_line(struct core *core, struct python_entry *entry)
         place->line = place->first + range->start / layout->ip_unit;
         place->line_size = (range->end - range->start) / layout->ip_unit;
     }
-    if (range && !range->line && is_line(entry->context))
-        return;
+    if (range && !range->line && is_line(from))
+        return from;
     if (!line) {
         line = python_line_function(&core->python, function,
                                     range && range->line ? range->line : function->line);
         if (range && range->line)
             range->function = line;
     }
-    entry->context = child_of(core, whole, line);
+    return child_of(core, is_line(from) ? from->parent : from, line);
+}
+
+static void take_line(struct core *core, struct python_entry *entry)
+{
+    uint64_t pointer = python_instruction_pointer(&core->python.module->layout, entry->frame);
+
+    entry->context = python_take_line(core, entry->context, &entry->place, pointer);
 }
 
 void python_line_changed(struct core *core, struct thread *thread)
@@ -254,9 +260,7 @@ static void add_frame(struct core *core, struct thread *thread, uint64_t address
     /* Below the evaluator, not below the instructions that it calls. */
     if (caller->function == core->python.module->handlers && caller->parent)
         caller = caller->parent;
-    if (core->options.python_lines)
-        caller = unlined(core, caller);
-    entry->context = child_of(core, caller, function);
+    entry->context = child_of(core, python_calling(core, caller), function);
     entry->context->code = code;
     entry->context->calls += called && starts;
     if (core->options.python_lines)

@@ -225,7 +225,18 @@ void python_frame_changed(struct core *core, struct thread *thread, uint64_t fra
 /* The instruction pointer of the running frame is out of its line. */
 void python_line_changed(struct core *core, struct thread *thread);
 
-/* As the two above, if the word and the instruction pointer say so: for where the evaluator goes on
+/* For engines that find lines on their own: the context that a frame at `place` runs in when its
+ * instruction pointer is `pointer` and it was in context `from`; fills in the place's line.
+ * Instructions without a line of their own go on with the line before them. */
+struct context *python_take_line(struct core *core, struct context *from,
+                                 struct python_place *place, uint64_t pointer);
+uint64_t python_instruction_pointer(const struct python_layout *layout, uint64_t frame);
+
+/* Below which context the functions hang that are called in `context`: with the same path, but below
+ * the Python function that it runs for rather than below one of its lines. */
+struct context *python_calling(struct core *core, struct context *context);
+
+/* As python_frame_changed and python_line_changed, if the word and the instruction pointer say so: for where the evaluator goes on
  * after code that was not known to be its own. */
 void python_look(struct core *core, struct thread *thread);
 

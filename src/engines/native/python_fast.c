@@ -2,22 +2,15 @@
 #include "engines/native/python_fast.h"
 #include "core/platform.h"
 #include "core/python.h"
-#include "engines/native/assemble.h"
 #include "engines/native/fast.h"
+#include "engines/native/python_line.h"
+#include "engines/native/python_pieces.h"
 #include "engines/native/record.h"
 #include "engines/native/text.h"
 
-#define ENTRY_BYTES     ((int)sizeof(struct python_entry))
-#define OWN(member)     ((int)offsetof(struct python_entry, member))
-#define NEWEST(member)  (OWN(member) - ENTRY_BYTES)
-#define BEFORE(member)  (OWN(member) - 2 * ENTRY_BYTES)
-#define BEFORE2(member) (OWN(member) - 3 * ENTRY_BYTES)
-#define STACK(member)   ((uint32_t)offsetof(struct stack, member))
-#define SLOT(member)    ((int8_t)offsetof(struct child_slot, member))
-
 #define PYTHON_SITE        (TRANSITION - 1) /* of (context, function) among the children */
+#define SLOT(member)       ((int8_t)offsetof(struct child_slot, member))
 #define CODE_MASK          ((PYTHON_CODE_SLOTS - 1) * (uint32_t)sizeof(struct python_code_slot))
-#define TYPE_DEALLOC       48 /* PyTypeObject.tp_dealloc */
 #define GENERATOR_FLAGS    0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define OWNED_BY_GENERATOR 1
 
@@ -42,70 +35,18 @@ static struct python_code_slot *python_code_slot(const struct native_thread *thr
     return (struct python_code_slot *)((uint8_t *)thread->python_codes + (code & CODE_MASK));
 }
 
-/* ---- pieces ---- */
-
-static void move(struct emitter *e, unsigned from, int from_offset, unsigned to, int to_offset)
+static bool has_lines(void)
 {
-    op_far(e, OP_LOAD, RAX, from, from_offset);
-    op_far(e, OP_STORE, RAX, to, to_offset);
+    return core.options.python_lines;
 }
 
-static void set_constant(struct emitter *e, unsigned base, int32_t offset, uint32_t value)
-{
-    emit_bytes(e, "\x48\xc7", 2); /* mov qword [base + offset], value */
-    emit_byte(e, 0x80 | base);
-    emit_u32(e, offset);
-    emit_u32(e, value);
-}
-
-static void add_constant(struct emitter *e, unsigned base, int32_t offset, int8_t value)
-{
-    emit_bytes(e, "\x48\x83", 2); /* add qword [base + offset], value */
-    emit_byte(e, 0x80 | base);
-    emit_u32(e, offset);
-    emit_byte(e, value);
-}
-
-static void compare_byte(struct emitter *e, unsigned base, int32_t offset, uint8_t value)
-{
-    emit_byte(e, 0x80); /* cmp byte [base + offset], value */
-    emit_byte(e, 0xb8 | base);
-    emit_u32(e, offset);
-    emit_byte(e, value);
-}
-
-/* A short conditional jump, to be ended with end_short_jump. */
-static uint8_t *jump_ahead(struct emitter *e, enum conditions condition)
-{
-    emit_byte(e, 0x70 | condition);
-    emit_byte(e, 0);
-    return e->out;
-}
-
-/* rcx = the stack; rdx = one past the newest of its Python entries, of which there are at least
- * `least`, with room for one more; rax = the depth of the shadow stack. */
-static void emit_entries(struct emitter *e, unsigned least)
+/* rax = the depth of the shadow stack, which is in rcx. */
+static void emit_depth(struct emitter *e)
 {
     _Static_assert(sizeof(struct stack_entry) == 32, "shifted by 5");
-    _Static_assert(sizeof(struct python_entry) < 128, "a byte's worth");
-    emit_load(e, RCX, FIELD(thread));
-    op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
-    op_far(e, OP_LOAD, RDX, RCX, STACK(python.count));
-    op_constant8(e, 7, RDX, least);
-    jump_if(e, IF_BELOW, slow);
-    op_far(e, OP_COMPARE, RDX, RCX, STACK(python.capacity));
-    jump_if(e, IF_EQUAL, slow);
-    emit_bytes(e, "\x48\x6b\xd2", 3); /* imul rdx, rdx, ENTRY_BYTES */
-    emit_byte(e, ENTRY_BYTES);
-    op_far(e, OP_ADD, RDX, RCX, STACK(python.items));
     vectors_emit_load_top(e, RAX);
     op_far(e, OP_SUB, RAX, RCX, STACK(base));
     emit_bytes(e, "\x48\xc1\xf8\x05", 4); /* sar rax, 5 */
-}
-
-static void emit_done(struct emitter *e)
-{
-    jump_through_thread(e, FIELD(code));
 }
 
 /* ---- events ---- */
@@ -135,7 +76,8 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     emit_constant(e, RCX, (uint64_t)module);
     op_memory(e, OP_COMPARE, RCX, RAX, 0);
     jump_if(e, IF_NOT_EQUAL, slow);
-    emit_entries(e, 1);
+    emit_entries(e, 1, true, slow);
+    emit_depth(e);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(depth));
     jump_if(e, IF_NOT_ABOVE, slow);
     op_far(e, OP_STORE, RAX, RDX, OWN(depth));
@@ -158,11 +100,14 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     set_constant(e, RDX, OWN(base), 1);
     set_constant(e, RDX, OWN(place.lines), 0);
     add_constant(e, RCX, STACK(python.count), 1);
-    emit_done(e);
+    if (has_lines())
+        emit_no_line(e);
+    else
+        emit_done(e);
 }
 
 /* Back to the frame before the newest one: rax is it, rcx the stack, rdx one past the newest. */
-static void emit_frame_back(struct emitter *e)
+static void emit_frame_back(struct emitter *e, const struct python_layout *layout)
 {
     add_constant(e, RCX, STACK(python.count), -1);
     emit_store(e, FIELD(hot.python_frame), RAX);
@@ -170,11 +115,29 @@ static void emit_frame_back(struct emitter *e)
     vectors_emit_settle(e, RCX, false);
     op_far(e, OP_LOAD, RAX, RDX, BEFORE(context));
     emit_store(e, FIELD(hot.current), RAX);
-    emit_done(e);
+    if (has_lines())
+        emit_line_watch(e, layout, -2 * ENTRY_BYTES);
+    else
+        emit_done(e);
+}
+
+/* The new entry at rdx has the lines of the code in rcx, whose slot is in rax. Loses rcx. */
+static void emit_code_lines(struct emitter *e, const struct python_layout *layout)
+{
+    if (layout->ip_bytes == 8) {
+        op_far(e, OP_LEA, RCX, RCX, layout->code_bytes);
+        op_far(e, OP_STORE, RCX, RDX, OWN(place.first));
+    } else {
+        set_constant(e, RDX, OWN(place.first), 0);
+    }
+    op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct python_code_slot, lines));
+    op_register(e, OP_TEST, RCX, RCX);
+    jump_if(e, IF_EQUAL, slow);
+    op_far(e, OP_STORE, RCX, RDX, OWN(place.lines));
 }
 
 /* rcx = the function whose code the frame in rax runs, if the thread knows it; rax = where a context
- * has its slot for it. */
+ * has its slot for it. The new entry at rdx has its lines. */
 static void emit_code(struct emitter *e, const struct python_layout *layout)
 {
     if (layout->frame_owner) {
@@ -188,6 +151,8 @@ static void emit_code(struct emitter *e, const struct python_layout *layout)
     op_thread(e, OP_ADD, RAX, FIELD(python_codes));
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct python_code_slot, code));
     jump_if(e, IF_NOT_EQUAL, slow);
+    if (has_lines())
+        emit_code_lines(e, layout);
     op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct python_code_slot, function));
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct python_code_slot, beside));
 }
@@ -242,45 +207,64 @@ static void emit_count_call(struct emitter *e, const struct python_layout *layou
 
 /* The newest frame, rdx one past it, has called the one in thread.target, which runs in the context
  * in rax. */
-static void emit_frame_push(struct emitter *e)
+static void emit_frame_push(struct emitter *e, const struct python_layout *layout)
 {
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
     emit_store(e, FIELD(hot.current), RAX);
     emit_load(e, RAX, FIELD(target));
     op_far(e, OP_STORE, RAX, RDX, OWN(frame));
     emit_store(e, FIELD(hot.python_frame), RAX);
+    if (has_lines()) {
+        op_far(e, OP_LEA, RAX, RAX, layout->frame_ip);
+        emit_store(e, FIELD(hot.python_ip), RAX);
+    }
     move(e, RDX, NEWEST(depth), RDX, OWN(depth));
     move(e, RDX, NEWEST(state), RDX, OWN(state));
     move(e, RDX, NEWEST(word), RDX, OWN(word));
     set_constant(e, RDX, OWN(base), 0);
-    set_constant(e, RDX, OWN(place.lines), 0);
+    if (!has_lines())
+        set_constant(e, RDX, OWN(place.lines), 0);
     emit_load(e, RCX, FIELD(thread));
     op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
     add_constant(e, RCX, STACK(python.count), 1);
     emit_done(e);
 }
 
+/* The new entry, in thread.python_entry, is at the line where its frame in thread.target begins.
+ * rax = the context of that line, which was the function's. */
+static void emit_first_line(struct emitter *e, const struct python_layout *layout)
+{
+    emit_store(e, FIELD(python_called), RAX);
+    op_register(e, OP_LOAD, RCX, RAX);
+    emit_load(e, RDX, FIELD(target));
+    emit_line_pointer(e, layout, 0);
+    emit_load(e, RDX, FIELD(python_entry));
+    emit_line_step(e, layout, 0, slow);
+    emit_store(e, FIELD(python_line_context), RAX);
+    op_far(e, OP_LOAD, RDX, RCX, NEWEST(context));
+    emit_load(e, RAX, FIELD(python_called));
+}
+
 static void emit_frame(struct emitter *e, const struct python_module *module)
 {
     const struct python_layout *layout = &module->layout;
-    emit_entries(e, 2);
+    emit_entries(e, 2, true, slow);
+    emit_depth(e);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(depth));
     jump_if(e, IF_NOT_EQUAL, slow);
     compare_byte(e, RDX, NEWEST(base), 0);
-    uint8_t *is_base = jump_ahead(e, IF_NOT_EQUAL);
+    uint8_t *is_base = jump_far_ahead(e, IF_NOT_EQUAL);
     emit_load(e, RAX, FIELD(target));
     op_far(e, OP_COMPARE, RAX, RDX, BEFORE(frame));
-    uint8_t *is_called = jump_ahead(e, IF_NOT_EQUAL);
-    emit_frame_back(e);
+    uint8_t *is_called = jump_far_ahead(e, IF_NOT_EQUAL);
+    emit_frame_back(e, layout);
 
-    end_short_jump(e, is_base);
-    end_short_jump(e, is_called);
+    end_far_jump(e, is_base);
+    end_far_jump(e, is_called);
     emit_load(e, RCX, FIELD(hot.current));
     op_far(e, OP_COMPARE, RCX, RDX, NEWEST(context));
     jump_if(e, IF_NOT_EQUAL, slow);
-    emit_bytes(e, "\x48\x83\xba", 3); /* cmp qword [rdx + word], 0: not known yet */
-    emit_u32(e, NEWEST(word));
-    emit_byte(e, 0);
+    compare_zero(e, RDX, NEWEST(word)); /* not known yet */
     jump_if(e, IF_EQUAL, slow);
     emit_load(e, RAX, FIELD(target));
     op_far(e, OP_LOAD, RCX, RAX, layout->frame_previous);
@@ -290,14 +274,18 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
     emit_store(e, FIELD(python_entry), RDX);
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
     emit_child(e);
+    if (has_lines())
+        emit_first_line(e, layout);
     emit_count_call(e, layout);
     vectors_emit_settle(e, RDX, false);
+    if (has_lines())
+        emit_load(e, RAX, FIELD(python_line_context));
     emit_load(e, RDX, FIELD(python_entry));
-    emit_frame_push(e);
+    emit_frame_push(e, layout);
 }
 
 /* The entry at rdx + `newest` is the newest one now. */
-static void emit_left(struct emitter *e, int entry)
+static void emit_left(struct emitter *e, const struct python_layout *layout, int entry)
 {
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(word));
     emit_store(e, FIELD(hot.python_word), RAX);
@@ -305,37 +293,37 @@ static void emit_left(struct emitter *e, int entry)
     emit_store(e, FIELD(hot.python_frame), RAX);
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(state));
     emit_store(e, FIELD(hot.python_state), RAX);
-    emit_done(e);
+    if (has_lines())
+        emit_line_watch(e, layout, entry);
+    else
+        emit_done(e);
 }
 
 /* An activation has its base, and the frame that it was called for unless that is over. */
-static void emit_leave(struct emitter *e)
+static void emit_leave(struct emitter *e, const struct python_layout *layout)
 {
-    emit_entries(e, 3);
+    emit_entries(e, 3, false, slow);
+    emit_depth(e);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(depth));
     jump_if(e, IF_NOT_EQUAL, slow);
     compare_byte(e, RDX, NEWEST(base), 0);
-    uint8_t *base_alone = jump_ahead(e, IF_NOT_EQUAL);
+    uint8_t *base_alone = jump_far_ahead(e, IF_NOT_EQUAL);
     compare_byte(e, RDX, BEFORE(base), 0);
     jump_if(e, IF_EQUAL, slow);
     op_far(e, OP_COMPARE, RAX, RDX, BEFORE2(depth));
     jump_if(e, IF_NOT_ABOVE, slow);
-    emit_bytes(e, "\x48\x83\xba", 3); /* cmp qword [rdx + word], 0 */
-    emit_u32(e, BEFORE2(word));
-    emit_byte(e, 0);
+    compare_zero(e, RDX, BEFORE2(word));
     jump_if(e, IF_EQUAL, slow);
     add_constant(e, RCX, STACK(python.count), -2);
-    emit_left(e, -3 * ENTRY_BYTES);
+    emit_left(e, layout, -3 * ENTRY_BYTES);
 
-    end_short_jump(e, base_alone);
+    end_far_jump(e, base_alone);
     op_far(e, OP_COMPARE, RAX, RDX, BEFORE(depth));
     jump_if(e, IF_NOT_ABOVE, slow);
-    emit_bytes(e, "\x48\x83\xba", 3);
-    emit_u32(e, BEFORE(word));
-    emit_byte(e, 0);
+    compare_zero(e, RDX, BEFORE(word));
     jump_if(e, IF_EQUAL, slow);
     add_constant(e, RCX, STACK(python.count), -1);
-    emit_left(e, -2 * ENTRY_BYTES);
+    emit_left(e, layout, -2 * ENTRY_BYTES);
 }
 
 /* ---- what is shared ---- */
@@ -353,7 +341,10 @@ static struct shared *shared_for(struct python_module *module)
     made->events[PYTHON_FRAME] = cold.address;
     emit_frame(&cold, module);
     made->events[PYTHON_LEAVE] = cold.address;
-    emit_leave(&cold);
+    emit_leave(&cold, &module->layout);
+    made->events[PYTHON_LINE] = cold.address;
+    if (has_lines())
+        emit_line(&cold, &module->layout, slow);
     made->end = cold.address;
     cold_end(&cold);
     return made;
@@ -362,7 +353,7 @@ static struct shared *shared_for(struct python_module *module)
 /* The tail-calling interpreter's frames run in two functions. */
 uint64_t python_fast_code(struct python_module *module, enum python_event event)
 {
-    if (core.options.line_detail || module->handlers)
+    if (module->handlers)
         return slow;
     return shared_for(module)->events[event];
 }
@@ -393,6 +384,7 @@ void python_fast_init_thread(struct native_thread *thread)
     thread->leave_inner = (uint64_t)thread_leave_inner;
     if (!thread->python_codes)
         thread->python_codes = no_codes;
+    python_line_init_thread(thread);
 }
 
 bool python_fast_recover(struct sigcontext *context)
@@ -407,6 +399,12 @@ bool python_fast_recover(struct sigcontext *context)
 
 /* ---- code objects ---- */
 
+/* The context of the whole function where `context` is that of one of its lines. */
+static struct context *whole_of(struct context *context)
+{
+    return context->function->flags & CODE_FUNCTION_LINE ? context->parent : context;
+}
+
 void python_remember(struct native_thread *thread)
 {
     struct python *python = &core.python;
@@ -414,12 +412,13 @@ void python_remember(struct native_thread *thread)
     const struct python_entry *newest = frames->items + frames->count - 1;
     struct python_frame frame;
     bool starts;
-    if (core.options.line_detail || frames->count < 2 || newest->base ||
-        newest->frame != thread->target || newest->context->parent != newest[-1].context ||
+    if (frames->count < 2 || newest->base || newest->frame != thread->target ||
         !python_read_frame(python->module, newest->frame, &frame))
         return;
+    struct context *caller = newest[-1].context, *called = whole_of(newest->context);
     struct code_function *function = python_function_of(python, &frame, &starts);
-    if (!function || newest->context->function != function)
+    if (!function || called->function != function ||
+        called->parent != python_calling(&core, caller))
         return;
     if (thread->python_codes == no_codes)
         thread->python_codes = arena_allocate(sizeof no_codes);
@@ -428,16 +427,18 @@ void python_remember(struct native_thread *thread)
         .code = frame.code,
         .function = (uint64_t)function,
         .beside = offsetof(struct context, slots) + place * sizeof(struct context_slot),
+        .lines = newest->place.lines,
     };
-    struct context *caller = newest[-1].context;
     /* Direct calls have the numbers of their sites there, which are no addresses. */
     if (!caller->slots[place].site || caller->slots[place].site >> 32)
-        caller->slots[place] = (struct context_slot){(uint64_t)function, newest->context};
+        caller->slots[place] = (struct context_slot){(uint64_t)function, called};
     *fast_indirect_slot(thread, caller, PYTHON_SITE, (uint64_t)function) = (struct child_slot){
         .key = caller->key + PYTHON_SITE,
-        .child = newest->context,
+        .child = called,
         .target = (uint64_t)function,
     };
+    if (newest->place.lines)
+        python_remember_line(thread, called, newest);
 }
 
 void python_forget(struct native_thread *thread, uint64_t code)
@@ -445,13 +446,4 @@ void python_forget(struct native_thread *thread, uint64_t code)
     struct python_code_slot *slot = python_code_slot(thread, code);
     if (slot->code == code)
         slot->code = 0;
-}
-
-bool python_ends_code(const struct code_module *module, uint64_t pc)
-{
-    uint64_t ends;
-    return options.python && module && module->python &&
-           platform_read(module->bias + module->python->code_type + TYPE_DEALLOC, &ends,
-                         sizeof ends) &&
-           ends == pc;
 }

@@ -9,9 +9,10 @@
  *            newest one has called, whose code object is known to the thread and whose child
  *            context is in its table of children: an entry is pushed
  *   leave    the newest entries are of this activation, those before them are not: they are popped
+ *   line     the newest frame is where it was before, coming from the same line (python_line.h)
  *
  * Everything else is told to the core, by way of thread_leave_inner (entry.S), which saves no more
- * than a call of a C function needs. At line detail everything is.
+ * than a call of a C function needs.
  *
  * A code object is known by its address. What that stands for is remembered until the object dies:
  * the function that CPython ends code objects with says so.
@@ -22,14 +23,14 @@
 #include "engines/native/translation.h"
 #include <asm/sigcontext.h>
 
-enum python_event { PYTHON_ENTER, PYTHON_FRAME, PYTHON_LEAVE, PYTHON_EVENTS };
+enum python_event { PYTHON_ENTER, PYTHON_FRAME, PYTHON_LEAVE, PYTHON_LINE, PYTHON_EVENTS };
 
 /* A thread's table of code objects, by their address. */
 struct python_code_slot {
     uint64_t code;
-    uint64_t function; /* struct code_function */
-    uint64_t beside;   /* where a context has its slot for it, from the context on */
-    uint64_t unused;
+    uint64_t function;                /* struct code_function */
+    uint64_t beside;                  /* where a context has its slot for it, from the context on */
+    const struct python_lines *lines; /* at line detail */
 };
 
 #define PYTHON_CODE_SLOTS 4096
@@ -51,9 +52,6 @@ void python_remember(struct native_thread *thread);
 
 /* A code object dies. */
 void python_forget(struct native_thread *thread, uint64_t code);
-
-/* Does code at `pc` end a code object? It is rdi. */
-bool python_ends_code(const struct code_module *module, uint64_t pc);
 
 /* A fault while the program's memory was read: the event is told to the core. False: it is
  * another fault. */

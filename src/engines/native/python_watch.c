@@ -3,6 +3,7 @@
 #include "core/python.h"
 #include "engines/native/assemble.h"
 #include "engines/native/python_fast.h"
+#include "engines/native/python_line.h"
 #include "engines/native/record.h"
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
@@ -120,9 +121,11 @@ static void emit_frame_look(struct translation *t, unsigned next, int after)
 
 void python_emit_line_look(struct translation *t, unsigned next)
 {
-    struct emitter *e = &t->code, cold = cold_begin();
+    struct emitter *e = &t->code;
     bool flags = !flags_dead(t, next);
     uint32_t id = new_exit(t, next, EXIT_PYTHON_LINE, t->pc + t->offsets[next]);
+    uint64_t code = python_fast_code(t->python, PYTHON_LINE);
+    struct emitter cold = cold_begin();
 
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
@@ -138,10 +141,16 @@ void python_emit_line_look(struct translation *t, unsigned next)
     jump_if(e, IF_NOT_BELOW, cold.address);
     restore(e, flags, 1 << RAX);
 
-    emit_event(&cold, id, python_slow_code(), 0);
+    emit_event(&cold, id, code, 0);
     restore(&cold, flags, ALL_THREE);
     emit_jump(&cold, e->address);
     cold_end(&cold);
+}
+
+bool python_ends_code(const struct code_place *place, uint64_t pc)
+{
+    return options.python && place->module && place->module->python &&
+           python_freer(place->module->python) == pc;
 }
 
 void python_emit_forget(struct translation *t)
@@ -199,6 +208,17 @@ void python_returned(struct native_thread *thread, const struct block *block)
         python_look(&core, thread->thread);
 }
 
+/* Of the newest frame, unless it is not what runs. */
+static void take_line(struct native_thread *thread)
+{
+    const struct python_frames *frames = &thread->thread->stack->python;
+    const struct python_entry *newest = frames->items + frames->count - 1;
+    struct context *from = frames->count ? newest->context : NULL;
+    python_line_changed(&core, thread->thread);
+    if (from && newest->place.lines && newest->frame == thread->hot.python_frame)
+        python_remember_line(thread, from, newest);
+}
+
 void python_take_exit(struct native_thread *thread, const struct exit *exit)
 {
     switch (exit->kind) {
@@ -216,10 +236,11 @@ void python_take_exit(struct native_thread *thread, const struct exit *exit)
         python_leave(&core, thread->thread);
         break;
     case EXIT_PYTHON_LINE:
-        python_line_changed(&core, thread->thread);
+        take_line(thread);
         break;
     default:
         threads_forget_code(thread->registers[REGISTER_RDI]);
+        python_code_freed(&core.python, thread->registers[REGISTER_RDI]);
     }
     if (core.python.module && core.python.module->readiness == PYTHON_MISREAD)
         complain(core.python.module);

@@ -41,7 +41,10 @@ void python_emit_end(struct translation *t);
 /* After an instruction that may store the instruction pointer, before instruction `next`. */
 void python_emit_line_look(struct translation *t, unsigned next);
 
-/* Before the block that ends a code object. */
+/* Does the code at `pc` end a code object? It is rdi. */
+bool python_ends_code(const struct code_place *place, uint64_t pc);
+
+/* Before that block. */
 void python_emit_forget(struct translation *t);
 
 /* One of the exits was taken. */

@@ -64,7 +64,9 @@ struct native_thread {
     struct site_slot *sites;
     uint64_t code;                         /* where an indirect branch, or a sequence, goes on */
     struct python_code_slot *python_codes; /* python_fast.c */
+    struct python_line_slot *python_lines; /* python_line.c */
     struct python_entry *python_entry;
+    struct context *python_called, *python_line_context;
     struct line_slot *lines;    /* lines.c; NULL at function detail */
     struct thread *thread;      /* the core's */
     struct native_thread *next; /* all threads of the process */

@@ -64,6 +64,7 @@ static struct native_thread *record_new(void)
                 .sites = old->sites,
                 .lines = old->lines,
                 .python_codes = old->python_codes,
+                .python_lines = old->python_lines,
             };
             forget_children(&fresh);
             *old = fresh;

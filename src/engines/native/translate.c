@@ -586,7 +586,7 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->python = python_watched(&place);
     t->evaluates = t->python && python_evaluates(t->python, t->function);
     t->frame_stored = false;
-    t->ends_code = python_ends_code(place.module, pc);
+    t->ends_code = python_ends_code(&place, pc);
     t->checked = maps_may_change(pc);
     decode_block(t);
     code_map_translated(&core.code, &place, pc, t->source, t->source_size);

@@ -1,0 +1,147 @@
+/* python_line.c: see python_line.h. */
+#include "engines/native/python_line.h"
+#include "engines/native/arena.h"
+#include "engines/native/python_pieces.h"
+#include "engines/native/record.h"
+
+#define LINE_SLOT(member) ((int8_t)offsetof(struct python_line_slot, member))
+#define LINE_MASK         ((PYTHON_LINE_SLOTS - 1) * (uint32_t)sizeof(struct python_line_slot))
+#define SPREAD            0x9e3779b1u /* contexts that follow each other are far apart */
+
+_Static_assert(sizeof(struct python_line_slot) == 64, "what the hash is shifted for");
+
+/* What a thread that has run no Python knows. */
+static struct python_line_slot no_lines[PYTHON_LINE_SLOTS];
+
+void python_line_init_thread(struct native_thread *thread)
+{
+    if (!thread->python_lines)
+        thread->python_lines = no_lines;
+}
+
+/* Instructions are two bytes long: neighbours shall have different slots. */
+static unsigned hash_shift(const struct python_layout *layout)
+{
+    return layout->ip_unit == 2 ? 6 : 5;
+}
+
+static struct python_line_slot *line_slot(const struct native_thread *thread,
+                                          const struct python_layout *layout,
+                                          const struct context *from, uint64_t pointer)
+{
+    uint32_t hash = (context_number(from) * SPREAD + (uint32_t)pointer) << hash_shift(layout);
+    return (struct python_line_slot *)((uint8_t *)thread->python_lines + (hash & LINE_MASK));
+}
+
+void python_remember_line(struct native_thread *thread, struct context *from,
+                          const struct python_entry *entry)
+{
+    const struct python_layout *layout = &core.python.module->layout;
+    struct python_place place = entry->place;
+    uint64_t pointer = python_instruction_pointer(layout, entry->frame);
+    struct context *context = python_take_line(&core, from, &place, pointer);
+    if (thread->python_lines == no_lines)
+        thread->python_lines = arena_allocate(sizeof no_lines);
+    *line_slot(thread, layout, from, pointer - place.first) = (struct python_line_slot){
+        .from = from,
+        .lines = place.lines,
+        .pointer = pointer - place.first,
+        .context = context,
+        .line = place.line - place.first,
+        .line_size = place.line_size,
+    };
+}
+
+/* ---- what is emitted ---- */
+
+void emit_line_pointer(struct emitter *e, const struct python_layout *layout, int offset)
+{
+    if (layout->ip_bytes == 8) {
+        op_far(e, OP_LOAD, RAX, RDX, layout->frame_ip + offset);
+        return;
+    }
+    emit_bytes(e, "\x8b\x82", 2); /* mov eax, [rdx + frame_ip] */
+    emit_u32(e, layout->frame_ip + offset);
+}
+
+/* rdx = the slot of the context in rcx and the pointer in eax. */
+static void emit_slot(struct emitter *e, const struct python_layout *layout)
+{
+    emit_bytes(e, "\x69\x51", 2); /* imul edx, [rcx + its number], SPREAD */
+    emit_byte(e, CONTEXT(key) + 4);
+    emit_u32(e, SPREAD);
+    op_register32(e, OP_ADD, RDX, RAX);
+    emit_bytes(e, "\xc1\xe2", 2); /* shl edx, shift */
+    emit_byte(e, hash_shift(layout));
+    op_constant32(e, 4, RDX, LINE_MASK);
+    op_thread(e, OP_ADD, RDX, FIELD(python_lines));
+}
+
+void emit_line_step(struct emitter *e, const struct python_layout *layout, int entry, uint64_t slow)
+{
+    op_far(e, OP_SUB, RAX, RDX, entry + OWN(place.first));
+    emit_store(e, FIELD(python_entry), RDX);
+    emit_slot(e, layout);
+    op_memory(e, OP_COMPARE, RCX, RDX, LINE_SLOT(from));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    op_memory(e, OP_COMPARE, RAX, RDX, LINE_SLOT(pointer));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    emit_load(e, RCX, FIELD(python_entry));
+    op_far(e, OP_LOAD, RAX, RCX, entry + OWN(place.lines));
+    op_memory(e, OP_COMPARE, RAX, RDX, LINE_SLOT(lines));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(line));
+    op_far(e, OP_ADD, RAX, RCX, entry + OWN(place.first));
+    op_far(e, OP_STORE, RAX, RCX, entry + OWN(place.line));
+    emit_store(e, FIELD(hot.python_line), RAX);
+    op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(line_size));
+    op_far(e, OP_STORE, RAX, RCX, entry + OWN(place.line_size));
+    emit_store(e, FIELD(hot.python_line_size), RAX);
+    op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(context));
+}
+
+void emit_no_line(struct emitter *e)
+{
+    emit_constant(e, RAX, (uint64_t)&core.python.nowhere);
+    emit_store(e, FIELD(hot.python_ip), RAX);
+    store_thread_constant(e, FIELD(hot.python_line), 0);
+    store_thread_constant(e, FIELD(hot.python_line_size), -1);
+    emit_done(e);
+}
+
+void emit_line_watch(struct emitter *e, const struct python_layout *layout, int entry)
+{
+    compare_zero(e, RDX, entry + OWN(place.lines));
+    uint8_t *none = jump_ahead(e, IF_EQUAL);
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(frame));
+    op_far(e, OP_LEA, RAX, RAX, layout->frame_ip);
+    emit_store(e, FIELD(hot.python_ip), RAX);
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.line));
+    emit_store(e, FIELD(hot.python_line), RAX);
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.line_size));
+    emit_store(e, FIELD(hot.python_line_size), RAX);
+    emit_done(e);
+    end_short_jump(e, none);
+    emit_no_line(e);
+}
+
+void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow)
+{
+    emit_entries(e, 1, false, slow);
+    compare_zero(e, RDX, NEWEST(place.lines));
+    jump_if(e, IF_EQUAL, slow);
+    op_far(e, OP_LOAD, RCX, RDX, NEWEST(frame));
+    op_thread(e, OP_COMPARE, RCX, FIELD(hot.python_frame));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    emit_store(e, FIELD(python_entry), RDX);
+    op_register(e, OP_LOAD, RDX, RCX);
+    emit_line_pointer(e, layout, 0);
+    emit_load(e, RDX, FIELD(python_entry));
+    op_far(e, OP_LOAD, RCX, RDX, NEWEST(context));
+    op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    emit_line_step(e, layout, -ENTRY_BYTES, slow);
+    op_far(e, OP_STORE, RAX, RCX, NEWEST(context));
+    emit_store(e, FIELD(hot.current), RAX);
+    emit_done(e);
+}

@@ -1,0 +1,50 @@
+/*
+ * python_line.h: the line detail of python_fast.c: which context a Python frame runs in when its
+ * instruction pointer has moved, without leaving the cache.
+ *
+ * That follows from three things (core/python.h, python_take_line): the context until now, the line
+ * table of its code and how far the instruction pointer is in it. So a thread has a table of such
+ * steps, which stay true for good: contexts and line tables are never given up, and which line table
+ * a code object has is remembered with the code object (python_fast.h).
+ */
+#ifndef TRUEFLAME_NATIVE_PYTHON_LINE_H
+#define TRUEFLAME_NATIVE_PYTHON_LINE_H
+
+#include "core/python.h"
+#include "engines/native/emit.h"
+
+/* One cache line. Instruction pointers are less that of the code's first instruction. */
+struct python_line_slot {
+    const struct context *from;
+    const struct python_lines *lines;
+    uint64_t pointer;
+    struct context *context;
+    uint64_t line, line_size; /* the place's */
+    uint64_t unused[2];
+};
+
+#define PYTHON_LINE_SLOTS 16384
+
+void python_line_init_thread(struct native_thread *thread);
+
+/* The thread makes this step now, by way of the core. */
+void python_remember_line(struct native_thread *thread, struct context *from,
+                          const struct python_entry *entry);
+
+/* rax = the instruction pointer of the frame at rdx + `offset`. */
+void emit_line_pointer(struct emitter *e, const struct python_layout *layout, int offset);
+
+/* The entry at rdx + `entry`, in whose place the code is known, has the instruction pointer in rax and
+ * the context in rcx: takes its line, as hot does. rax = its context then; rdx in rcx. Not
+ * remembered: nothing changed, on to `slow`. */
+void emit_line_step(struct emitter *e, const struct python_layout *layout, int entry,
+                    uint64_t slow);
+
+/* hot has the line of the entry at rdx + `entry`; or none. On behind the event. */
+void emit_line_watch(struct emitter *e, const struct python_layout *layout, int entry);
+void emit_no_line(struct emitter *e);
+
+/* PYTHON_LINE, see python_fast.h. */
+void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow);
+
+#endif
