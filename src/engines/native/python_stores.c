@@ -2,6 +2,7 @@
 #include "engines/native/python_stores.h"
 #include "core/python.h"
 #include "engines/native/record.h"
+#include "engines/native/turns.h"
 #include "engines/native/thread.h"
 
 #define LARGEST_BYTES 64 /* of a vector register */
@@ -104,4 +105,26 @@ bool python_may_set_line(const struct translation *t, unsigned index)
     unsigned size_bytes = bytes_written(instruction);
     return size_bytes >= t->python->layout.ip_bytes &&
            reaches(instruction, t->python->layout.frame_ip, size_bytes);
+}
+
+bool python_looks(const struct translation *t, unsigned first, unsigned end)
+{
+    bool looks = t->frame_stored || !python_word_is_known(t->python);
+    for (unsigned i = first; i + 1 < end; i++)
+        looks |= python_may_set_frame(t, i);
+    return looks;
+}
+
+/* A block that begins there would not know that a frame was stored before; or would look at one
+ * that may still be incomplete. */
+bool python_cuts(const struct translation *t, unsigned index)
+{
+    if (!python_may_set_line(t, index))
+        return false;
+    if (turns_are_on() || t->python->handlers || !python_word_is_known(t->python))
+        return true;
+    bool stored = python_may_set_frame(t, index);
+    for (unsigned i = index; i-- > 0 && t->instructions[i].class == CLASS_ORDINARY;)
+        stored |= python_may_set_frame(t, i);
+    return stored;
 }

@@ -119,31 +119,82 @@ static void emit_frame_look(struct translation *t, unsigned next, int after)
     cold_end(&cold);
 }
 
+/* Is what it stores in a register, all of it? */
+static bool stores_register(const struct instruction *instruction, unsigned size_bytes)
+{
+    bool wide = instruction->rex & 8, narrow = instruction->prefixes & PREFIX_66;
+    return instruction->encoding == ENCODING_LEGACY && instruction->map == 0 &&
+           instruction->opcode == 0x89 && !narrow && (wide ? 8 : 4) == size_bytes;
+}
+
+/* rax, which is spilled, = the instruction pointer that instruction `index` has stored; if that is
+ * another's than the frame's, the event will see. The flags were saved with rax, or not. */
+static void load_stored(struct emitter *e, const struct translation *t, unsigned index, bool flags)
+{
+    const struct instruction *instruction = &t->instructions[index];
+    unsigned size_bytes = t->python->layout.ip_bytes;
+    if (!stores_register(instruction, size_bytes)) {
+        emit_load(e, RAX, FIELD(hot.python_ip));
+        if (size_bytes == 8)
+            load_from_rax(e, 0);
+        else
+            emit_bytes(e, "\x8b\x00", 2); /* mov eax, [rax] */
+        return;
+    }
+    unsigned reg = instruction_reg(instruction);
+    if (reg == RAX && flags)
+        emit_unspill(e, RAX);
+    if (reg == RAX && size_bytes == 8)
+        return;
+    emit_byte(e, 0x40 | (size_bytes == 8 ? 8 : 0) | reg >> 3); /* mov rax, reg or eax, reg */
+    emit_byte(e, OP_LOAD);
+    emit_byte(e, 0xc0 | (reg & 7));
+}
+
+/* What ran until now is counted for the line that was, unless it has been, and what follows is a
+ * block of its own. */
 void python_emit_line_look(struct translation *t, unsigned next)
 {
     struct emitter *e = &t->code;
-    bool flags = !flags_dead(t, next);
-    uint32_t id = new_exit(t, next, EXIT_PYTHON_LINE, t->pc + t->offsets[next]);
+    bool flags = !flags_dead(t, next), counted = t->run >= next;
+    uint64_t target = t->pc + t->offsets[next];
+    uint32_t id = new_exit(t, next, EXIT_PYTHON_LINE, target);
     uint64_t code = python_fast_code(t->python, PYTHON_LINE);
+    struct line_count count = {0};
+    uint32_t on = 0;
+    if (!counted) {
+        count =
+            lines_plan(lines_run(t, t->run, next), NULL, flags, new_exit(t, next, EXIT_COUNT, 0));
+        on = new_exit(t, t->count, EXIT_JUMP, target);
+    }
     struct emitter cold = cold_begin();
 
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     emit_spill(e, RAX);
     if (flags)
         save_flags(e);
-    emit_load(e, RAX, FIELD(hot.python_ip));
-    if (t->python->layout.ip_bytes == 8)
-        load_from_rax(e, 0);
-    else
-        emit_bytes(e, "\x8b\x00", 2); /* mov eax, [rax] */
+    load_stored(e, t, next - 1, flags);
     op_thread(e, OP_SUB, RAX, FIELD(hot.python_line));
     op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_line_size));
     jump_if(e, IF_NOT_BELOW, cold.address);
     restore(e, flags, 1 << RAX);
 
+    if (!counted) {
+        restore(&cold, flags, 1 << RAX);
+        lines_emit(&cold, &count);
+        emit_spill(&cold, RAX);
+        if (flags)
+            save_flags(&cold);
+    }
     emit_event(&cold, id, code, 0);
     restore(&cold, flags, ALL_THREE);
-    emit_jump(&cold, e->address);
+    if (counted) {
+        emit_jump(&cold, e->address);
+    } else {
+        emit_align_patch(&cold, 1);
+        emit_byte(&cold, 0xe9);
+        emit_linkable(&cold, on);
+    }
     cold_end(&cold);
 }
 

@@ -12,10 +12,13 @@
  * The branch still counts for the frame that was. Until the word's place is known, each segment
  * begins with a look, by way of the thread state.
  *
- * An instruction that may store the frame's instruction pointer ends its segment, at line detail,
- * and is followed by a look at it:
+ * An instruction that may store the frame's instruction pointer is followed, at line detail, by a
+ * look at what it has stored:
  *
- *     rax = *hot.python_ip - hot.python_line;  not below hot.python_line_size: EXIT_PYTHON_LINE
+ *     rax = it - hot.python_line;  not below hot.python_line_size: EXIT_PYTHON_LINE
+ *
+ * If so, the block is left for one that begins there: most stores stay in their line, and then a
+ * run is counted once, as a whole.
  *
  * All these exits are in the middle of engine code. python_fast.h has the code that deals with most
  * of them in the cache.

@@ -62,7 +62,7 @@ static bool is_branch(const struct instruction *instruction)
 /* Does what follows count on its own? */
 static bool ends_segment(const struct translation *t, unsigned index)
 {
-    return is_branch(&t->instructions[index]) || python_may_set_line(t, index);
+    return is_branch(&t->instructions[index]) || python_cuts(t, index);
 }
 
 /* Where the function ends that the block is in: to run on into another one is a jump. */
@@ -410,9 +410,13 @@ static unsigned segment_instructions(const struct translation *t, unsigned first
 }
 
 /* Before the last instruction, but not between one that sets flags and its branch: processors
- * make one of the two. To count lines, the last place where the flags are dead. */
+ * make one of the two. To count lines, the last place where the flags are dead; and behind looks at
+ * the Python line, which may lead elsewhere. */
 static unsigned count_place(const struct translation *t, unsigned first, unsigned end)
 {
+    for (unsigned i = end - 1; i > first; i--)
+        if (python_may_set_line(t, i - 1))
+            first = i;
     for (unsigned i = end; options.line_detail && i-- > first;)
         if (flags_dead(t, i))
             return i;
@@ -445,9 +449,10 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     const struct instruction *last = &t->instructions[end - 1];
     unsigned counted = segment_instructions(t, first, end);
     bool lines = options.line_detail;
-    bool whole = turns_are_on() || (lines && t->python); /* counted before it runs */
+    bool whole = turns_are_on(); /* counted before it runs */
     bool folds = !whole && !lines && folds_count(t, end - 1);
-    bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 && end < t->count;
+    bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
+                  end < t->count && !(lines && t->python && python_looks(t, first, end));
     bool adds = !folds && !defers && t->uncounted + counted;
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
