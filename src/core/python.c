@@ -18,16 +18,26 @@ static struct python_entry *newest(const struct python_frames *frames)
     return &frames->items[frames->count - 1];
 }
 
+void python_frames_release(struct python_frames *frames)
+{
+    if (frames->items)
+        platform_release(frames->items - 1, (frames->capacity + 1) * sizeof *frames->items);
+    *frames = (struct python_frames){0};
+}
+
 static void grow(struct python_frames *frames)
 {
-    size_t capacity = frames->capacity ? 2 * frames->capacity : 64;
-    struct python_entry *items = platform_allocate(capacity * sizeof *items);
+    struct python_frames larger = {
+        .count = frames->count,
+        .capacity = frames->capacity ? 2 * frames->capacity : 64,
+    };
 
+    larger.items = platform_allocate((larger.capacity + 1) * sizeof *larger.items);
+    *larger.items++ = (struct python_entry){.depth = UINT64_MAX};
     for (size_t i = 0; i < frames->count; i++)
-        items[i] = frames->items[i];
-    platform_release(frames->items, frames->capacity * sizeof *items);
-    frames->items = items;
-    frames->capacity = capacity;
+        larger.items[i] = frames->items[i];
+    python_frames_release(frames);
+    *frames = larger;
 }
 
 /* A new entry, to be filled; others move. */
@@ -79,11 +89,20 @@ static void watch_nothing(struct core *core, struct hot *hot)
     hot->python_ip = (uintptr_t)&core->python.nowhere;
     hot->python_line = 0;
     hot->python_line_size = UINT64_MAX;
+    core->python.nobody.depth = UINT64_MAX;
+    hot->python_top = hot->python_limit = &core->python.nobody + 1;
 }
 
-static void watch(struct core *core, struct hot *hot, const struct python_entry *entry)
+/* The newest entry. */
+static void watch(struct core *core, const struct thread *thread)
 {
+    const struct python_frames *frames = &thread->stack->python;
+    const struct python_entry *entry = newest(frames);
+    struct hot *hot = thread->hot;
+
     watch_nothing(core, hot);
+    hot->python_top = frames->items + frames->count;
+    hot->python_limit = frames->items + frames->capacity;
     hot->python_frame = entry->frame;
     hot->python_state = entry->state;
     hot->python_word = entry->word ? entry->word : hot->python_word;
@@ -97,10 +116,8 @@ static void watch(struct core *core, struct hot *hot, const struct python_entry 
 /* The newest entry is what runs. */
 static void settle(struct core *core, struct thread *thread)
 {
-    const struct python_entry *entry = newest(&thread->stack->python);
-
-    thread->hot->current = entry->context;
-    watch(core, thread->hot, entry);
+    thread->hot->current = newest(&thread->stack->python)->context;
+    watch(core, thread);
 }
 
 /* The child of `parent` for a Python function or line. */
@@ -462,10 +479,8 @@ void python_leave(struct core *core, struct thread *thread)
 
 void python_stack_loaded(struct core *core, struct thread *thread)
 {
-    const struct python_frames *frames = &thread->stack->python;
-
-    if (frames->count)
-        watch(core, thread->hot, newest(frames));
+    if (thread->stack->python.count)
+        watch(core, thread);
     else
         watch_nothing(core, thread->hot);
 }

@@ -146,11 +146,14 @@ struct python_entry {
     struct python_place place;
 };
 
-/* The Python frames of a stack. */
+/* The Python frames of a stack. In front of the oldest one is an entry that is deeper than any stack:
+ * inline code that looks for an older one finds that. */
 struct python_frames {
     struct python_entry *items;
     size_t count, capacity;
 };
+
+void python_frames_release(struct python_frames *frames);
 
 struct python_known_code;
 
@@ -176,7 +179,8 @@ struct python {
     } recent_lines[1 << PYTHON_RECENT_BITS]; /* by the code's address */
     struct context **unlined;                /* by context number: the same path without lines */
     size_t unlined_capacity;
-    uint64_t nowhere; /* an instruction pointer for when there is no frame */
+    uint64_t nowhere;           /* an instruction pointer for when there is no frame */
+    struct python_entry nobody; /* and an entry, as deep as can be */
 };
 
 /* Is it CPython? NULL if not. `image` is the file. */

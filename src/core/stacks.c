@@ -147,7 +147,7 @@ void stack_release(struct core *core, struct stack *stack)
     *at = stack->next;
     stack_forget_swapped(stack);
     platform_release(stack->base, (stack->limit - stack->base) * sizeof *stack->base);
-    platform_release(stack->python.items, stack->python.capacity * sizeof *stack->python.items);
+    python_frames_release(&stack->python);
     platform_release(stack, sizeof *stack);
 }
 

@@ -40,10 +40,11 @@ static bool has_lines(void)
     return core.options.python_lines;
 }
 
-/* rax = the depth of the shadow stack, which is in rcx. */
+/* rcx = the stack; rax = the depth of its shadow */
 static void emit_depth(struct emitter *e)
 {
     _Static_assert(sizeof(struct stack_entry) == 32, "shifted by 5");
+    emit_stack(e);
     vectors_emit_load_top(e, RAX);
     op_far(e, OP_SUB, RAX, RCX, STACK(base));
     emit_bytes(e, "\x48\xc1\xf8\x05", 4); /* sar rax, 5 */
@@ -51,6 +52,7 @@ static void emit_depth(struct emitter *e)
 
 /* ---- events ---- */
 
+/* rax = where the evaluator, which is at its first instruction, has the word. */
 static void emit_word(struct emitter *e, const struct python_module *module)
 {
     if (!module->layout.has_c_frame) {
@@ -62,12 +64,8 @@ static void emit_word(struct emitter *e, const struct python_module *module)
     op_memory(e, OP_LOAD, RAX, RAX, 0);
     op_register(e, OP_TEST, RAX, RAX);
     jump_if(e, IF_EQUAL, slow);
-    emit_bytes(e, "\x48\xf7\xd8", 3); /* neg rax */
-    op_far(e, OP_STORE, RAX, RDX, OWN(word));
-    vectors_emit_load_top(e, RAX);
-    op_memory(e, OP_LOAD, RAX, RAX,
-              (int)offsetof(struct stack_entry, stack_pointer) - (int)sizeof(struct stack_entry));
-    op_far(e, OP_ADD, RAX, RDX, OWN(word));
+    emit_bytes(e, "\x48\xf7\xd8", 3);         /* neg rax */
+    emit_bytes(e, "\x48\x8d\x44\x04\x08", 5); /* lea rax, [rsp + rax + 8] */
 }
 
 static void emit_enter(struct emitter *e, const struct python_module *module)
@@ -76,7 +74,7 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     emit_constant(e, RCX, (uint64_t)module);
     op_memory(e, OP_COMPARE, RCX, RAX, 0);
     jump_if(e, IF_NOT_EQUAL, slow);
-    emit_entries(e, 1, true, slow);
+    emit_room(e, slow);
     emit_depth(e);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(depth));
     jump_if(e, IF_NOT_ABOVE, slow);
@@ -97,20 +95,22 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     emit_store(e, FIELD(hot.python_state), REGISTER_RDI);
     emit_load(e, RAX, FIELD(hot.current));
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
+    emit_prefetch(e, RAX, offsetof(struct context, slots)); /* a frame will be looked for there */
     set_constant(e, RDX, OWN(base), 1);
     set_constant(e, RDX, OWN(place.lines), 0);
-    add_constant(e, RCX, STACK(python.count), 1);
+    emit_set_top(e, 1);
     if (has_lines())
         emit_no_line(e);
     else
         emit_done(e);
 }
 
-/* Back to the frame before the newest one: rax is it, rcx the stack, rdx one past the newest. */
+/* Back to the frame before the newest one: thread.target is it, rcx the stack, rdx one past the
+ * newest. */
 static void emit_frame_back(struct emitter *e, const struct python_layout *layout)
 {
-    add_constant(e, RCX, STACK(python.count), -1);
     emit_store(e, FIELD(hot.python_frame), RAX);
+    emit_set_top(e, -1);
     emit_load(e, RCX, FIELD(hot.current));
     vectors_emit_settle(e, RCX, false);
     op_far(e, OP_LOAD, RAX, RDX, BEFORE(context));
@@ -181,11 +181,14 @@ static void emit_child(struct emitter *e)
     end_short_jump(e, found);
 }
 
-/* One more call of the context in rax. A generator is called when it goes on, not when its function
- * makes it. Loses rcx. */
+/* What ran is for the context in rdx; one more call of the one in rax, which is counted with what
+ * runs there; but lines have contexts of their own. A generator is called when it goes on, not when
+ * its function makes it. Loses rcx. */
 static void emit_count_call(struct emitter *e, const struct python_layout *layout)
 {
     uint8_t *runs = NULL, *makes = NULL;
+    if (has_lines())
+        vectors_emit_settle(e, RDX, false);
     if (layout->frame_owner) {
         emit_load(e, RCX, FIELD(target));
         compare_byte(e, RCX, layout->frame_owner, OWNED_BY_GENERATOR);
@@ -198,11 +201,30 @@ static void emit_count_call(struct emitter *e, const struct python_layout *layou
         makes = jump_ahead(e, IF_NOT_EQUAL);
         end_short_jump(e, runs);
     }
-    emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + calls], 1 */
-    emit_byte(e, CONTEXT(calls));
-    emit_byte(e, 1);
-    if (makes)
-        end_short_jump(e, makes);
+    if (has_lines()) {
+        emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + calls], 1 */
+        emit_byte(e, CONTEXT(calls));
+        emit_byte(e, 1);
+    } else {
+        vectors_emit_settle(e, RDX, true);
+    }
+    if (!makes)
+        return;
+    emit_bytes(e, "\xeb\x00", 2); /* jmp over the rest */
+    uint8_t *counted = e->out;
+    end_short_jump(e, makes);
+    if (!has_lines())
+        vectors_emit_settle(e, RDX, false);
+    end_short_jump(e, counted);
+}
+
+/* The entry at rdx is of the same activation of the evaluator as the one before it. Loses rax. */
+static void emit_same_activation(struct emitter *e)
+{
+    move(e, RDX, NEWEST(depth), RDX, OWN(depth));
+    move(e, RDX, NEWEST(state), RDX, OWN(state));
+    move(e, RDX, NEWEST(word), RDX, OWN(word));
+    set_constant(e, RDX, OWN(base), 0);
 }
 
 /* The newest frame, rdx one past it, has called the one in thread.target, which runs in the context
@@ -218,15 +240,11 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
         op_far(e, OP_LEA, RAX, RAX, layout->frame_ip);
         emit_store(e, FIELD(hot.python_ip), RAX);
     }
-    move(e, RDX, NEWEST(depth), RDX, OWN(depth));
-    move(e, RDX, NEWEST(state), RDX, OWN(state));
-    move(e, RDX, NEWEST(word), RDX, OWN(word));
-    set_constant(e, RDX, OWN(base), 0);
+    emit_same_activation(e);
     if (!has_lines())
         set_constant(e, RDX, OWN(place.lines), 0);
-    emit_load(e, RCX, FIELD(thread));
-    op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
-    add_constant(e, RCX, STACK(python.count), 1);
+    emit_stack(e);
+    emit_set_top(e, 1);
     emit_done(e);
 }
 
@@ -245,10 +263,31 @@ static void emit_first_line(struct emitter *e, const struct python_layout *layou
     emit_load(e, RAX, FIELD(python_called));
 }
 
+/* The frame in rcx is not the newest one, rdx one past it; but it may be the shim that stands between
+ * that and what it has called (from 3.12 on). Then it is pushed, with the same context. */
+static void emit_shim_push(struct emitter *e, const struct python_layout *layout)
+{
+    compare_byte(e, RCX, layout->frame_owner, layout->shim_owner);
+    jump_if(e, IF_BELOW, slow);
+    op_far(e, OP_LOAD, RAX, RCX, layout->frame_previous);
+    op_far(e, OP_COMPARE, RAX, RDX, NEWEST(frame));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    op_far(e, OP_LEA, RAX, RDX, ENTRY_BYTES);
+    op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_limit));
+    jump_if(e, IF_EQUAL, slow);
+    op_far(e, OP_STORE, RCX, RDX, OWN(frame));
+    move(e, RDX, NEWEST(context), RDX, OWN(context));
+    emit_same_activation(e);
+    set_constant(e, RDX, OWN(place.lines), 0);
+    emit_stack(e);
+    emit_set_top(e, 1);
+    op_far(e, OP_LEA, RDX, RDX, ENTRY_BYTES);
+}
+
 static void emit_frame(struct emitter *e, const struct python_module *module)
 {
     const struct python_layout *layout = &module->layout;
-    emit_entries(e, 2, true, slow);
+    emit_room(e, slow);
     emit_depth(e);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(depth));
     jump_if(e, IF_NOT_EQUAL, slow);
@@ -269,7 +308,14 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
     emit_load(e, RAX, FIELD(target));
     op_far(e, OP_LOAD, RCX, RAX, layout->frame_previous);
     op_far(e, OP_COMPARE, RCX, RDX, NEWEST(frame));
-    jump_if(e, IF_NOT_EQUAL, slow);
+    if (layout->frame_owner && !layout->frame_is_entry) {
+        uint8_t *called = jump_far_ahead(e, IF_EQUAL);
+        emit_shim_push(e, layout);
+        end_far_jump(e, called);
+        emit_load(e, RAX, FIELD(target));
+    } else {
+        jump_if(e, IF_NOT_EQUAL, slow);
+    }
     emit_code(e, layout);
     emit_store(e, FIELD(python_entry), RDX);
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
@@ -277,7 +323,6 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
     if (has_lines())
         emit_first_line(e, layout);
     emit_count_call(e, layout);
-    vectors_emit_settle(e, RDX, false);
     if (has_lines())
         emit_load(e, RAX, FIELD(python_line_context));
     emit_load(e, RDX, FIELD(python_entry));
@@ -302,7 +347,7 @@ static void emit_left(struct emitter *e, const struct python_layout *layout, int
 /* An activation has its base, and the frame that it was called for unless that is over. */
 static void emit_leave(struct emitter *e, const struct python_layout *layout)
 {
-    emit_entries(e, 3, false, slow);
+    emit_load(e, RDX, FIELD(hot.python_top));
     emit_depth(e);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(depth));
     jump_if(e, IF_NOT_EQUAL, slow);
@@ -314,7 +359,7 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
     jump_if(e, IF_NOT_ABOVE, slow);
     compare_zero(e, RDX, BEFORE2(word));
     jump_if(e, IF_EQUAL, slow);
-    add_constant(e, RCX, STACK(python.count), -2);
+    emit_set_top(e, -2);
     emit_left(e, layout, -3 * ENTRY_BYTES);
 
     end_far_jump(e, base_alone);
@@ -322,7 +367,7 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
     jump_if(e, IF_NOT_ABOVE, slow);
     compare_zero(e, RDX, BEFORE(word));
     jump_if(e, IF_EQUAL, slow);
-    add_constant(e, RCX, STACK(python.count), -1);
+    emit_set_top(e, -1);
     emit_left(e, layout, -2 * ENTRY_BYTES);
 }
 

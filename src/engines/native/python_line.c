@@ -127,7 +127,7 @@ void emit_line_watch(struct emitter *e, const struct python_layout *layout, int 
 
 void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow)
 {
-    emit_entries(e, 1, false, slow);
+    emit_load(e, RDX, FIELD(hot.python_top));
     compare_zero(e, RDX, NEWEST(place.lines));
     jump_if(e, IF_EQUAL, slow);
     op_far(e, OP_LOAD, RCX, RDX, NEWEST(frame));

@@ -55,6 +55,14 @@ static inline void compare_byte(struct emitter *e, unsigned base, int32_t offset
     emit_byte(e, value);
 }
 
+/* prefetcht0 [base + offset] */
+static inline void emit_prefetch(struct emitter *e, unsigned base, int8_t offset)
+{
+    emit_bytes(e, "\x0f\x18", 2);
+    emit_byte(e, 0x48 | base);
+    emit_byte(e, offset);
+}
+
 /* A short conditional jump, to be ended with end_short_jump. */
 static inline uint8_t *jump_ahead(struct emitter *e, enum conditions condition)
 {
@@ -76,23 +84,27 @@ static inline void end_far_jump(struct emitter *e, uint8_t *after)
     __builtin_memcpy(after - 4, &distance, 4);
 }
 
-/* rcx = the stack; rdx = one past the newest of its Python entries, of which there are at least
- * `least`. Fewer, or no room for another one if it is to be `pushed`: on to `slow`. */
-static inline void emit_entries(struct emitter *e, unsigned least, bool pushed, uint64_t slow)
+/* rdx = one past the newest of the stack's Python entries. No room for another one: on to `slow`. */
+static inline void emit_room(struct emitter *e, uint64_t slow)
 {
-    _Static_assert(sizeof(struct python_entry) < 128, "a byte's worth");
+    emit_load(e, RDX, FIELD(hot.python_top));
+    op_thread(e, OP_COMPARE, RDX, FIELD(hot.python_limit));
+    jump_if(e, IF_EQUAL, slow);
+}
+
+/* rcx = the stack */
+static inline void emit_stack(struct emitter *e)
+{
     emit_load(e, RCX, FIELD(thread));
     op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
-    op_far(e, OP_LOAD, RDX, RCX, STACK(python.count));
-    op_constant8(e, 7, RDX, least);
-    jump_if(e, IF_BELOW, slow);
-    if (pushed) {
-        op_far(e, OP_COMPARE, RDX, RCX, STACK(python.capacity));
-        jump_if(e, IF_EQUAL, slow);
-    }
-    emit_bytes(e, "\x48\x6b\xd2", 3); /* imul rdx, rdx, ENTRY_BYTES */
-    emit_byte(e, ENTRY_BYTES);
-    op_far(e, OP_ADD, RDX, RCX, STACK(python.items));
+}
+
+/* There are `more` entries now on the stack in rcx than those that end at rdx. Loses rax. */
+static inline void emit_set_top(struct emitter *e, int more)
+{
+    add_constant(e, RCX, STACK(python.count), more);
+    op_far(e, OP_LEA, RAX, RDX, more * ENTRY_BYTES);
+    emit_store(e, FIELD(hot.python_top), RAX);
 }
 
 /* On behind the event. */
