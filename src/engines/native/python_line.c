@@ -8,7 +8,7 @@
 #define LINE_MASK         ((PYTHON_LINE_SLOTS - 1) * (uint32_t)sizeof(struct python_line_slot))
 #define SPREAD            0x9e3779b1u /* contexts that follow each other are far apart */
 
-_Static_assert(sizeof(struct python_line_slot) == 64, "what the hash is shifted for");
+_Static_assert(sizeof(struct python_line_slot) == 32, "what the hash is shifted for");
 
 /* What a thread that has run no Python knows. */
 static struct python_line_slot no_lines[PYTHON_LINE_SLOTS];
@@ -22,7 +22,7 @@ void python_line_init_thread(struct native_thread *thread)
 /* Instructions are two bytes long: neighbours shall have different slots. */
 static unsigned hash_shift(const struct python_layout *layout)
 {
-    return layout->ip_unit == 2 ? 6 : 5;
+    return layout->ip_unit == 2 ? 5 : 4;
 }
 
 static struct python_line_slot *line_slot(const struct native_thread *thread,
@@ -40,13 +40,17 @@ void python_remember_line(struct native_thread *thread, struct context *from,
     struct python_place place = entry->place;
     uint64_t pointer = python_instruction_pointer(layout, entry->frame);
     struct context *context = python_take_line(&core, from, &place, pointer);
+    uint64_t offset = pointer - place.first;
+    bool fits = layout->ip_bytes == 4 || (uint64_t)(int32_t)offset == offset;
+    if (!fits || place.line_size > UINT32_MAX)
+        return;
     if (thread->python_lines == no_lines)
         thread->python_lines = arena_allocate(sizeof no_lines);
-    *line_slot(thread, layout, from, pointer - place.first) = (struct python_line_slot){
+    *line_slot(thread, layout, from, offset) = (struct python_line_slot){
         .from = from,
-        .lines = place.lines,
-        .pointer = pointer - place.first,
         .context = context,
+        .lines = place.lines->number,
+        .pointer = offset,
         .line = place.line - place.first,
         .line_size = place.line_size,
     };
@@ -62,6 +66,25 @@ void emit_line_pointer(struct emitter *e, const struct python_layout *layout, in
     }
     emit_bytes(e, "\x8b\x82", 2); /* mov eax, [rdx + frame_ip] */
     emit_u32(e, layout->frame_ip + offset);
+}
+
+/* op reg, dword [base + offset] */
+static void op_memory32(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,
+                        int8_t offset)
+{
+    emit_byte(e, opcode);
+    emit_byte(e, 0x40 | reg << 3 | base);
+    emit_byte(e, offset);
+}
+
+/* reg = the pointer at [base + offset] in a slot */
+static void load_short_pointer(struct emitter *e, const struct python_layout *layout, unsigned reg,
+                               unsigned base, int8_t offset)
+{
+    if (layout->ip_bytes == 4)
+        op_memory32(e, OP_LOAD, reg, base, offset);
+    else
+        op_memory(e, 0x63, reg, base, offset); /* movsxd */
 }
 
 /* rdx = the slot of the context in rcx and the pointer in eax. */
@@ -84,17 +107,19 @@ void emit_line_step(struct emitter *e, const struct python_layout *layout, int e
     emit_slot(e, layout);
     op_memory(e, OP_COMPARE, RCX, RDX, LINE_SLOT(from));
     jump_if(e, IF_NOT_EQUAL, slow);
-    op_memory(e, OP_COMPARE, RAX, RDX, LINE_SLOT(pointer));
+    load_short_pointer(e, layout, RCX, RDX, LINE_SLOT(pointer));
+    op_register(e, OP_COMPARE, RAX, RCX);
     jump_if(e, IF_NOT_EQUAL, slow);
     emit_load(e, RCX, FIELD(python_entry));
     op_far(e, OP_LOAD, RAX, RCX, entry + OWN(place.lines));
-    op_memory(e, OP_COMPARE, RAX, RDX, LINE_SLOT(lines));
+    op_memory32(e, OP_LOAD, RAX, RAX, offsetof(struct python_lines, number));
+    op_memory32(e, OP_COMPARE, RAX, RDX, LINE_SLOT(lines));
     jump_if(e, IF_NOT_EQUAL, slow);
-    op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(line));
+    load_short_pointer(e, layout, RAX, RDX, LINE_SLOT(line));
     op_far(e, OP_ADD, RAX, RCX, entry + OWN(place.first));
     op_far(e, OP_STORE, RAX, RCX, entry + OWN(place.line));
     emit_store(e, FIELD(hot.python_line), RAX);
-    op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(line_size));
+    op_memory32(e, OP_LOAD, RAX, RDX, LINE_SLOT(line_size));
     op_far(e, OP_STORE, RAX, RCX, entry + OWN(place.line_size));
     emit_store(e, FIELD(hot.python_line_size), RAX);
     op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(context));

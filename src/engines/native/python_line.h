@@ -13,14 +13,13 @@
 #include "core/python.h"
 #include "engines/native/emit.h"
 
-/* One cache line. Instruction pointers are less that of the code's first instruction. */
+/* Small, as a program makes many different steps. Instruction pointers are less that of the code's
+ * first instruction. */
 struct python_line_slot {
     const struct context *from;
-    const struct python_lines *lines;
-    uint64_t pointer;
     struct context *context;
-    uint64_t line, line_size; /* the place's */
-    uint64_t unused[2];
+    uint32_t lines;                    /* their number */
+    uint32_t pointer, line, line_size; /* pointer and line are signed where pointers are addresses */
 };
 
 #define PYTHON_LINE_SLOTS 16384
