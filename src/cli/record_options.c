@@ -19,7 +19,7 @@ static const char help[] =
     "  -o FILE                  the profile to write (NAME.flame, NAME the program's)\n"
     "  --engine=auto|native|valgrind|riscv\n"
     "                           what runs the program (auto: native where it can, else\n"
-    "                           valgrind; with --repeatable valgrind; RISC-V guests: riscv)\n"
+    "                           valgrind; RISC-V guests: riscv)\n"
     "  --start=on|off           off: record nothing until the program asks for it\n"
     "  --skip-object=GLOB       charge code of these objects to their nearest caller (repeatable)\n"
     "  --skip-function=GLOB     likewise for functions\n"
@@ -31,7 +31,8 @@ static const char help[] =
     "  --checkpoint=N           rewrite the profile about every N instructions\n"
     "  --max-contexts=N         fold recursion beyond N call paths\n"
     "  --raw                    no names: addresses only, for `trueflame symbolize`\n"
-    "  --repeatable             fixed environment, randomness, clock and order of threads\n"
+    "  --repeatable             fixed environment, randomness, clock, processor,\n"
+    "                           addresses and order of threads\n"
     "  --python=auto|off|trampoline\n"
     "                           how Python functions become frames: watched, without touching\n"
     "                           the program (auto), not at all, or by trampolines. How they are\n"
@@ -223,15 +224,6 @@ static const struct engine *const engines[] = {
     [ENGINE_RISCV] = &riscv_engine,
 };
 
-/* By the kind of program. A script is run by an interpreter of this machine. Threads in one order,
- * which is what --repeatable is about, are the reference's. */
-static int choose_by_program(const struct record_options *options, bool riscv)
-{
-    if (riscv)
-        return ENGINE_RISCV;
-    return options->repeatable ? ENGINE_VALGRIND : ENGINE_NATIVE;
-}
-
 static int choose_engine(struct record_options *options, int choice, const struct engine **engine,
                          const struct engine **otherwise)
 {
@@ -241,7 +233,8 @@ static int choose_engine(struct record_options *options, int choice, const struc
 
     *otherwise = NULL;
     if (choice == ENGINE_AUTO) {
-        choice = choose_by_program(options, riscv);
+        /* A script is run by an interpreter of this machine. */
+        choice = riscv ? ENGINE_RISCV : ENGINE_NATIVE;
         *otherwise = choice == ENGINE_NATIVE ? &valgrind_engine : NULL;
     }
     if (choice == ENGINE_RISCV && !riscv)

@@ -200,6 +200,8 @@ void python_code_freed(struct python *python, uint64_t code);
 /* Why it cannot be watched: "PATH is CPython 3.8, which is not known here". */
 #define PYTHON_SENTENCE_BYTES 1024
 void python_say_why(const struct python_module *module, char *sentence);
+/* `record` will say it: whatever a process that the program made writes, its maker may read. */
+void python_note_why(struct core *core, const char *sentence);
 
 /* Trampolines can do what the watch cannot from this version on. */
 #define PYTHON_TRAMPOLINES_FROM 9

@@ -1,6 +1,7 @@
 /*
  * python_module.c: is a module CPython, which version, and where are things in its structures?
  */
+#include "core/core.h"
 #include "core/code.h"
 #include "core/elf_functions.h"
 #include "core/platform.h"
@@ -374,6 +375,14 @@ static size_t add_text(char *out, size_t at, const char *text)
         out[at++] = *text;
     out[at] = '\0';
     return at;
+}
+
+void python_note_why(struct core *core, const char *sentence)
+{
+    char with_colon[PYTHON_SENTENCE_BYTES + 1];
+
+    add_text(with_colon, add_text(with_colon, 0, sentence), ":");
+    jit_note(&core->jit, with_colon, "its Python frames are not shown");
 }
 
 void python_say_why(const struct python_module *module, char *sentence)

@@ -20,11 +20,6 @@ def test_native_comes_first(compiled, folder):
     assert done.stderr.decode() == f"trueflame: wrote {folder / 'auto.flame'}\n"
 
 
-def test_threads_in_one_order_are_the_references(compiled, folder):
-    _, info = recorded_by_itself(folder, [compiled("nested")], "--repeatable")
-    assert info["engine"] == "valgrind"
-
-
 def test_what_native_refuses_runs_on_the_reference(compiled, folder):
     program = compiled("nested", "-static", "-no-pie", TAKEN)
     alone = run([program])

@@ -70,6 +70,26 @@ def test_surroundings_are_the_same(flags, compiled, folder):
     assert b"xsave fits, state 0, eax ffffffff" in ours[0]
 
 
+@pytest.mark.parametrize("detail", ("function", "line"))
+@pytest.mark.parametrize("way", ("rounds", "main_thread_first", "signalled"))
+def test_threads_take_turns_in_one_order(way, detail, compiled, folder):
+    command = [compiled("ends"), way, 0]
+    runs = [recorded(folder, "native", command, detail) for _ in range(3)]
+    assert runs[0] == runs[1] == runs[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", (["zstd", "-q", "-T2", "-f", "-o", "/dev/null", "/bin/bash"],
+                                     ["node", "-e", "console.log([1, 2].map(x => x * x))"],
+                                     ["ruby", "-e", "p 4.times.map { |i| Thread.new { i * i } }.map(&:value)"]),
+                         ids=lambda command: command[0])
+def test_real_threads_take_turns_in_one_order(command, folder):
+    if not shutil.which(command[0], path="/usr/bin:/bin"):
+        pytest.skip(f"{command[0]} is not installed")
+    runs = [recorded(folder, "native", command, "function") for _ in range(3)]
+    assert runs[0] == runs[1] == runs[2]
+
+
 def test_surroundings_do_not_depend_on_the_callers(compiled, folder, tmp_path):
     command = [compiled("surroundings")]
     here = recorded(folder, "native", command, "function")

@@ -42,6 +42,13 @@ def test_the_kernels_own_code_has_names(compiled, folder):
     assert "[vdso]" in modules and "[anon]" not in folded(folder)
 
 
+def test_nobody_needs_restartable_sequences(compiled, folder):
+    done, _ = record(folder, ["env", "-u", "GLIBC_TUNABLES", compiled("sequences")])
+    assert done.stdout.decode().splitlines() == [
+        "libc has 0 bytes, the kernel says 0", "registered: no such call", "a thread is somewhere",
+        "a thread is somewhere"]
+
+
 @pytest.mark.parametrize("kind", ("interrupt", "jump"))
 def test_instructions_that_leave_64_bit_code_are_refused(kind, compiled, folder):
     done, _ = record(folder, [compiled("leaves_64_bits"), kind])

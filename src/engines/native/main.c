@@ -22,7 +22,7 @@
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
  *     python_fast.c   those that stay in the cache
  *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
- *     places.c        and one set of addresses
+ *     places.c        and one set of addresses      order.c    whose turn it is
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
  * heap are then never touched (but for two that code in the cache borrows), and leaving the cache
@@ -37,8 +37,9 @@
  *
  * What is not right yet:
  *   - the size of the address space shows the engine, and /proc/self/maps is a copy; a program that
- *     may be anywhere is at 0x10000000, where it may map something itself; rseq is not there
- *     (ENOSYS); ptrace of the program shows copied code, so that children which ask to be traced
+ *     may be anywhere is at 0x10000000, where it may map something itself; rseq is not there (ENOSYS):
+ *     the kernel aborts a sequence by the address of its code, and what runs is a copy, so that it
+ *     never would; libc and allocators do without; ptrace of the program shows copied code, so that children which ask to be traced
  *     leave the recording with their next exec.
  *   - threads that still run when another ends the process are counted up to a moment, not to an
  *     instruction; so are those that run when recording is switched on or off.
@@ -48,8 +49,8 @@
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
  *     instructions is noticed at its next entry only.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
- *   - --repeatable does not fix the order of threads. At line detail a few instructions of a Python
- *     call are given to the other side than under the reference engine.
+ *   - At line detail a few instructions of a Python call are given to the other side than under the
+ *     reference engine. With --repeatable threads run for other spans than under that.
  *
  * Where the time goes: a call and its return are about forty instructions more, eight of them to
  * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the

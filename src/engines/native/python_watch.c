@@ -5,6 +5,7 @@
 #include "engines/native/python_fast.h"
 #include "engines/native/python_line.h"
 #include "engines/native/record.h"
+#include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
 
@@ -19,7 +20,10 @@ static void complain(struct python_module *python)
     python_say_why(python, sentence);
     if (python->minor >= PYTHON_TRAMPOLINES_FROM)
         record_leave_to_trampolines(sentence, python->minor);
-    say(sentence, ": its Python frames are not shown", NULL);
+    if (options.python_retry == (uint64_t)sys(getpid))
+        say(sentence, ": its Python frames are not shown", NULL);
+    else
+        python_note_why(&core, sentence);
 }
 
 struct python_module *python_watched(const struct code_place *place)

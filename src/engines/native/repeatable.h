@@ -9,7 +9,9 @@
  *   getrandom, AT_RANDOM  one sequence
  *   vdso               not there: its loops depend on the time of day
  *
- * Which of two threads goes first is not fixed, nor pids, nor what files and the network say.
+ *   threads            take turns in order: order.h
+ *
+ * Pids are not fixed, nor what files and the network say.
  */
 #ifndef TRUEFLAME_NATIVE_REPEATABLE_H
 #define TRUEFLAME_NATIVE_REPEATABLE_H

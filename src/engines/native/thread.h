@@ -71,6 +71,7 @@ struct native_thread {
     struct thread *thread;      /* the core's */
     struct native_thread *next; /* all threads of the process */
     long tid;
+    struct turn *turn; /* order.c; NULL: it has not asked yet */
 
     /* threads.c */
     uint32_t is_free;     /* the record may be used again */

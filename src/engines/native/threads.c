@@ -18,6 +18,7 @@
 #include "engines/native/fast.h"
 #include "engines/native/gate.h"
 #include "engines/native/lines.h"
+#include "engines/native/order.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
@@ -261,12 +262,24 @@ static void give_stack_back(struct native_thread *child)
     maker->thread->hot = &maker->hot;
 }
 
+/* A program's first thread with --repeatable: from now on code asks for its turn. */
+static void begin_turns(struct native_thread *maker, uint64_t flags)
+{
+    if (!options.repeatable || order_is_on() || !(flags & CLONE_THREAD))
+        return;
+    bool already = turns_are_on();
+    order_begin(maker);
+    if (!already)
+        cache_next_generation();
+}
+
 /* Everything of the maker's that the child begins with. */
 static struct native_thread *child_of(struct native_thread *maker, uint64_t flags, uint64_t sp)
 {
     if (!sp)
         sp = maker->registers[REGISTER_RSP];
     lock_take(&cache.lock);
+    begin_turns(maker, flags);
     struct native_thread *child = thread_new(sp);
     if (flags & CLONE_VFORK)
         lend_stack(maker, child);
@@ -320,8 +333,11 @@ static long start_sharing(struct native_thread *maker, long number, uint64_t *ar
         return SYSCALL_NOT_BEGUN;
     }
     uint64_t mask = child->held_mask;
+    order_expect(maker, child, flags & CLONE_VFORK);
     long result = thread_clone(number, arguments, child);
     signals_set_mask(mask);
+    if (sys_failed(result) || (flags & CLONE_VFORK))
+        order_expect_no_more(maker, child);
     /* The kernel lets the maker go on when the vfork child is gone. */
     if (sys_failed(result) || (flags & CLONE_VFORK))
         child_is_over(child);

@@ -3,6 +3,7 @@
 #include "core/raw.h"
 #include "engines/native/assemble.h"
 #include "engines/native/lines.h"
+#include "engines/native/order.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/translate.h"
@@ -21,11 +22,19 @@ static struct {
 
 bool turns_are_on(void)
 {
-    return options.budget || options.checkpoint;
+    return options.budget || options.checkpoint || order_is_on();
+}
+
+/* Before there are threads: with a budget the first one has turns too. */
+static void begin_order(void)
+{
+    if (options.repeatable && (options.budget || options.checkpoint))
+        order_begin(NULL);
 }
 
 void turns_init(void)
 {
+    begin_order();
     turns.left = options.budget ? options.budget : INT64_MAX;
     turns.next_checkpoint = options.checkpoint ? options.checkpoint : UINT64_MAX;
     turns.longest = LONGEST_LEASE;
@@ -36,6 +45,8 @@ void turns_init(void)
 void turns_forked(struct native_thread *thread)
 {
     turns.next = turns.serving = 0;
+    order_forked(thread);
+    begin_order();
     thread->lease = thread->lease_given = 0;
 }
 
@@ -49,13 +60,21 @@ static void write_checkpoint(void)
     lock_give(&cache.lock);
 }
 
+static void take_ticket(void)
+{
+    uint32_t ticket = __atomic_fetch_add(&turns.next, 1, __ATOMIC_RELAXED), serving;
+    while ((serving = __atomic_load_n(&turns.serving, __ATOMIC_ACQUIRE)) != ticket)
+        sys(futex, &turns.serving, FUTEX_WAIT_PRIVATE, serving, 0, 0, 0);
+}
+
 void turns_take(struct native_thread *thread)
 {
     if (!turns_are_on())
         return;
-    uint32_t ticket = __atomic_fetch_add(&turns.next, 1, __ATOMIC_RELAXED), serving;
-    while ((serving = __atomic_load_n(&turns.serving, __ATOMIC_ACQUIRE)) != ticket)
-        sys(futex, &turns.serving, FUTEX_WAIT_PRIVATE, serving, 0, 0, 0);
+    if (options.repeatable)
+        order_take(thread);
+    else
+        take_ticket();
     write_checkpoint();
     thread->lease = thread->lease_given = turns.left < turns.longest ? turns.left : turns.longest;
     turns.left -= thread->lease;
@@ -68,6 +87,10 @@ void turns_give(struct native_thread *thread)
     turns.left += thread->lease;
     turns.executed += thread->lease_given - thread->lease;
     thread->lease = thread->lease_given = 0;
+    if (options.repeatable) {
+        order_give(thread);
+        return;
+    }
     __atomic_fetch_add(&turns.serving, 1, __ATOMIC_RELEASE);
     sys(futex, &turns.serving, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
 }

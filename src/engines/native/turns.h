@@ -1,6 +1,7 @@
 /*
  * turns.h: threads in turns, each for as many instructions as it was given. For --budget and
- * --checkpoint only: without them nothing of this is in the code, and threads run in parallel.
+ * --checkpoint only, and for --repeatable as soon as there is a second thread: without them nothing
+ * of this is in the code, and threads run in parallel.
  *
  * A thread that is in the cache has the turn and a lease. Every segment begins by taking its
  * instructions from the lease; when they are more than is left, the thread leaves the cache before
@@ -9,7 +10,8 @@
  * and the last instruction of a budget can be found. If the budget ends inside a segment, that
  * part of it is translated as a block of its own.
  *
- * The turn is passed on at the end of a lease and over system calls, first come, first served.
+ * The turn is passed on at the end of a lease and over system calls, first come, first served; or,
+ * with --repeatable, in order (order.h).
  */
 #ifndef TRUEFLAME_NATIVE_TURNS_H
 #define TRUEFLAME_NATIVE_TURNS_H

@@ -185,7 +185,10 @@ void unknown_python(struct python_module *python)
     if (python->minor >= PYTHON_TRAMPOLINES_FROM &&
         output_leave_to_trampolines(sentence, python->minor))
         VG_(exit)(125);
-    VG_(printf)("trueflame: %s: its Python frames are not shown\n", sentence);
+    if (options.python_retry == (ULong)VG_(getpid)())
+        VG_(printf)("trueflame: %s: its Python frames are not shown\n", sentence);
+    else
+        python_note_why(&core, sentence);
 }
 
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)

@@ -1,0 +1,277 @@
+/* order.c: see order.h. */
+#include "engines/native/order.h"
+#include "engines/native/arena.h"
+#include "engines/native/sys.h"
+#include "engines/native/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/resource.h>
+
+#define TURNS_MAX 32768u
+
+enum turn_state { TURN_FREE, TURN_STARTING, TURN_AWAY, TURN_WAITING, TURN_HOLDING };
+enum turn_order { ORDER_NONE, ORDER_CHOOSE, ORDER_GO };
+
+struct turn {
+    uint64_t number; /* they are in the order in which they were made */
+    long tid;
+    int32_t file;      /* /proc/TID/stat, -1: not open */
+    uint32_t state;    /* enum turn_state */
+    uint32_t order;    /* enum turn_order; what a thread that waits sleeps on */
+    bool is_other;     /* another process, made by vfork */
+    bool waits_for_it; /* for such a one */
+};
+
+static struct {
+    bool is_on;
+    uint32_t guard;     /* 1 while someone reads or changes what follows */
+    struct turn *turns; /* freed ones are used again, sooner or later */
+    uint32_t used;      /* all after this are free */
+    uint64_t made;      /* so many */
+    uint64_t last;      /* the number of who had the turn last */
+    bool taken;         /* someone has it, or chooses who gets it */
+} order;
+
+bool order_is_on(void)
+{
+    return order.is_on;
+}
+
+/* No lock to sleep on: a thread that waits for it would seem at rest. */
+static void guard_take(void)
+{
+    while (__atomic_exchange_n(&order.guard, 1, __ATOMIC_ACQUIRE))
+        sys(sched_yield);
+}
+
+static void guard_give(void)
+{
+    __atomic_store_n(&order.guard, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- who there is ---- */
+
+static struct turn *turn_new(enum turn_state state, long tid)
+{
+    uint32_t at = 0;
+    if (!order.turns)
+        order.turns = arena_allocate(TURNS_MAX * sizeof *order.turns);
+    while (at < order.used && order.turns[at].state != TURN_FREE)
+        at++;
+    if (at == TURNS_MAX)
+        fail("too many threads for --repeatable", NULL);
+    if (at == order.used)
+        order.used++;
+    order.turns[at] = (struct turn){.number = ++order.made, .tid = tid, .file = -1, .state = state};
+    return &order.turns[at];
+}
+
+static void turn_free(struct turn *turn)
+{
+    if (turn->file >= 0 && !thread_self()->is_vfork)
+        sys(close, turn->file);
+    *turn = (struct turn){.file = -1};
+}
+
+void order_begin(struct native_thread *maker)
+{
+    order.is_on = true;
+    if (maker && !maker->turn)
+        maker->turn = turn_new(TURN_AWAY, maker->tid);
+}
+
+void order_expect(struct native_thread *maker, struct native_thread *child, bool waits)
+{
+    if (!order.is_on)
+        return;
+    guard_take();
+    child->turn = turn_new(TURN_STARTING, 0);
+    child->turn->is_other = child->is_vfork;
+    maker->turn->waits_for_it = waits;
+    guard_give();
+}
+
+void order_expect_no_more(struct native_thread *maker, struct native_thread *child)
+{
+    if (!order.is_on || !child->turn)
+        return;
+    guard_take();
+    turn_free(child->turn);
+    child->turn = NULL;
+    maker->turn->waits_for_it = false;
+    guard_give();
+}
+
+void order_forked(struct native_thread *thread)
+{
+    for (uint32_t i = 0; i < order.used; i++)
+        if (order.turns[i].state != TURN_FREE)
+            turn_free(&order.turns[i]);
+    order.guard = 0;
+    order.used = 0;
+    order.made = order.last = 0;
+    order.is_on = order.taken = false;
+    thread->turn = NULL;
+}
+
+/* ---- rest ---- */
+
+static long open_status(const struct turn *turn)
+{
+    char path[64];
+    struct string_builder builder = {path, 0, sizeof path};
+    string_add(&builder, "/proc/");
+    string_add_number(&builder, turn->tid, 10);
+    string_add(&builder, "/stat");
+    return sys(open, path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Done while all others rest: for a moment the file has a number that the program could get. Not by
+ * a child of vfork, whose files are others. */
+static void keep_status(struct turn *turn)
+{
+    struct rlimit64 limit;
+    long file = turn->is_other ? -EBADF : open_status(turn);
+    if (sys_failed(file))
+        return;
+    sys(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+    uint64_t high = limit.rlim_cur > 2048 ? limit.rlim_cur - 1024 : limit.rlim_cur / 2;
+    long kept = sys(fcntl, file, F_DUPFD_CLOEXEC, high);
+    sys(close, file);
+    turn->file = sys_failed(kept) ? -1 : kept;
+}
+
+/* The letter that /proc has for what the thread does; 0: it is no more. The program may have closed
+ * the file. */
+static char kernel_state(struct turn *turn)
+{
+    char text[128];
+    bool kept = turn->file >= 0 && !thread_self()->is_vfork;
+    long got = kept ? sys(pread64, turn->file, text, sizeof text - 1, 0) : -EBADF;
+    if (got == -EBADF) {
+        long file = open_status(turn);
+        if (sys_failed(file))
+            return 0;
+        got = sys(pread64, file, text, sizeof text - 1, 0);
+        sys(close, file);
+    }
+    if (got <= 0)
+        return 0;
+    for (const char *at = text + got; at-- > text;) /* the name may have any character */
+        if (*at == ')' && at + 2 < text + got)
+            return at[2];
+    return 'R';
+}
+
+/* Is this thread neither running nor about to? One that ended leaves its place. */
+static bool is_at_rest(struct turn *turn)
+{
+    uint32_t state = __atomic_load_n(&turn->state, __ATOMIC_ACQUIRE);
+    if (state != TURN_AWAY)
+        return state != TURN_STARTING;
+    switch (kernel_state(turn)) {
+    case 'D':
+        return turn->waits_for_it;
+    case 'S':
+    case 'T':
+    case 't':
+        return true;
+    case 'Z':
+    case 'X':
+    case 0:
+        turn_free(turn);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A thread found asleep may be woken by one that is looked at later: all must rest in one pass. */
+static void wait_for_rest(void)
+{
+    for (bool rest = false; !rest;) {
+        rest = true;
+        guard_take();
+        for (uint32_t i = 0; i < order.used && rest; i++)
+            rest = is_at_rest(&order.turns[i]);
+        guard_give();
+        if (!rest)
+            sys(sched_yield);
+    }
+}
+
+/* ---- handing on ---- */
+
+static void give_order(struct turn *turn, enum turn_order what)
+{
+    __atomic_store_n(&turn->order, what, __ATOMIC_RELEASE);
+    sys(futex, &turn->order, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static enum turn_order wait_for_order(struct turn *turn)
+{
+    uint32_t what;
+    while (!(what = __atomic_load_n(&turn->order, __ATOMIC_ACQUIRE)))
+        sys(futex, &turn->order, FUTEX_WAIT_PRIVATE, ORDER_NONE, 0, 0, 0);
+    __atomic_store_n(&turn->order, ORDER_NONE, __ATOMIC_RELAXED);
+    return what;
+}
+
+/* The first one after the number `from`, in a circle, that waits for the turn; NULL: nobody does. */
+static struct turn *next_waiting(uint64_t from)
+{
+    struct turn *next = NULL;
+    for (uint32_t i = 0; i < order.used; i++) {
+        struct turn *turn = &order.turns[i];
+        /* What is not after `from` comes last, for want of a sign. */
+        if (turn->state == TURN_WAITING &&
+            (!next || turn->number - from - 1 < next->number - from - 1))
+            next = turn;
+    }
+    return next;
+}
+
+static void choose(void)
+{
+    wait_for_rest();
+    guard_take();
+    struct turn *chosen = next_waiting(order.last);
+    order.last = chosen->number;
+    guard_give();
+    give_order(chosen, ORDER_GO);
+}
+
+void order_take(struct native_thread *thread)
+{
+    guard_take();
+    if (!thread->turn)
+        thread->turn = turn_new(TURN_AWAY, thread->tid);
+    struct turn *turn = thread->turn;
+    turn->tid = thread->tid;
+    bool chooser = !order.taken;
+    order.taken = true;
+    __atomic_store_n(&turn->state, TURN_WAITING, __ATOMIC_RELEASE);
+    guard_give();
+    if (chooser)
+        choose();
+    while (wait_for_order(turn) == ORDER_CHOOSE)
+        choose();
+    turn->state = TURN_HOLDING;
+    if (turn->file < 0)
+        keep_status(turn);
+}
+
+void order_give(struct native_thread *thread)
+{
+    struct turn *turn = thread->turn;
+    if (!turn)
+        return;
+    guard_take();
+    __atomic_store_n(&turn->state, TURN_AWAY, __ATOMIC_RELEASE);
+    struct turn *chooser = next_waiting(turn->number);
+    order.taken = chooser != NULL;
+    guard_give();
+    if (chooser)
+        give_order(chooser, ORDER_CHOOSE);
+}
