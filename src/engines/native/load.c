@@ -26,10 +26,6 @@
 #define PAGE        4096ul
 #define HEADERS_MAX 64
 #define SCRIPTS_MAX 5
-#ifndef AT_RSEQ_FEATURE_SIZE
-#define AT_RSEQ_FEATURE_SIZE 27
-#define AT_RSEQ_ALIGN        28
-#endif
 
 struct image {
     const char *path;
@@ -330,15 +326,13 @@ static void tell_kernel(const struct program *program, const struct image *image
     sys(prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map);
 }
 
-/* The kernel's rows, in its order, without those for restartable sequences: the kernel knows them by
- * the addresses of their code, and runs a copy. */
+/* The kernel's rows, in its order. */
 static unsigned take_rows(const struct image *image, const struct image *loader,
                           struct auxiliary *rows, unsigned most)
 {
     unsigned count = 0;
     for (const Elf64_auxv_t *row = auxiliary; row->a_type != AT_NULL && count < most - 1; row++)
-        if (row->a_type != AT_RSEQ_FEATURE_SIZE && row->a_type != AT_RSEQ_ALIGN)
-            rows[count++] = (struct auxiliary){row->a_type, auxiliary_value(row, image, loader)};
+        rows[count++] = (struct auxiliary){row->a_type, auxiliary_value(row, image, loader)};
     rows[count++] = (struct auxiliary){AT_NULL, 0};
     return count;
 }

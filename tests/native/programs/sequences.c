@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ int main(void)
     static _Alignas(32) char area[32];
     const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
     pthread_t thread;
-    printf("libc has %u bytes, the kernel says %lu\n", size ? *size : 0, getauxval(27));
+    printf("libc has %u bytes\n", size ? *size : 0);
     long result = syscall(SYS_rseq, area, sizeof area, 0, 0x53053053);
     printf("registered: %s\n", result ? errno == ENOSYS ? "no such call" : "refused" : "yes");
     where(NULL);
