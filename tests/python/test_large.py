@@ -1,5 +1,5 @@
 """What is large or has several threads and processes: on one CPython that calls itself for
-each Python call, and one that does not."""
+each Python call, and one that does not; the others are slow."""
 import pytest
 
 import support
@@ -7,18 +7,25 @@ from support import number
 from test_frames import PYTHONS, engine
 
 LARGE = support.HERE + "/large.py"
-MADE = {"valgrind": 2000, "native": 20000}  # code objects: the reference engine takes its time
-FEW = [python for python in PYTHONS if python.values[0][0] in ("3.10", "3.12")]
+MADE = 20000  # code objects
+FEW = ("3.10", "3.12")
 
 
-@pytest.fixture(scope="module", params=FEW)
+def slow_but_few(python):
+    version, path = python.values[0]
+    marks = () if version in FEW else pytest.mark.slow
+    return pytest.param((version, path), id=python.id, marks=marks)
+
+
+@pytest.fixture(scope="module", params=[slow_but_few(p) for p in PYTHONS
+                                        if number(p.values[0][0]) >= 9])
 def large(request, engine, tmp_path_factory):
     """(version, engine, recording, tree of its Python frames)"""
     version, path = request.param
     if not path:
         pytest.skip(f"Python {version} is not installed")
     flame = tmp_path_factory.mktemp(version) / "large.flame"
-    assert support.record(path, flame, LARGE, MADE[engine], engine=engine).startswith("done")
+    assert support.record(path, flame, LARGE, MADE, engine=engine).startswith("done")
     return version, engine, flame, support.export(flame, "--python=only")
 
 
@@ -44,9 +51,8 @@ def test_short_lived_code(large):
         names = [name for name, _ in path]
         if "churn" in names[:-1]:
             made[names[-1]] = made.get(names[-1], 0) + count
-    count = MADE[large[1]]
-    assert made == {"<module>": count, **{f"made{i}": count // 7 + (i < count % 7)
-                                          for i in range(7)}}
+    assert made == {"<module>": MADE, **{f"made{i}": MADE // 7 + (i < MADE % 7)
+                                         for i in range(7)}}
 
 
 def test_deep_recursion(large):
@@ -91,7 +97,7 @@ main()
 """
 
 
-@pytest.fixture(scope="module", params=FEW)
+@pytest.fixture(scope="module", params=[p for p in PYTHONS if p.values[0][0] in FEW])
 def heavy(request, tmp_path_factory):
     version, path = request.param
     if not path:
