@@ -327,7 +327,6 @@ static void unlink_block(struct block *block)
     block->incoming = 0;
     block->flags |= BLOCK_DEAD;
     jumps_forget(block);
-    close_entry(block);
 }
 
 void cache_unlink_all(void)
@@ -372,16 +371,21 @@ void cache_next_generation(void)
     returns_forget_code(CACHE_START + region_start(region()), CACHE_START + region_end(region()));
 }
 
-/* True: there were some. */
-static bool invalidate_in_list(uint32_t *list, uint64_t start, uint64_t end)
+/* True: there were some. Those that only are to be made anew stay in the list, until their source
+ * does change. */
+static bool invalidate_in_list(uint32_t *list, uint64_t start, uint64_t end, bool changed)
 {
     bool any = false;
     while (*list) {
         struct block *block = &cache.blocks[*list];
-        if (block->pc < end && block->pc + block->source_size > start) {
-            *list = block->next_in_page;
+        bool within = block->pc < end && block->pc + block->source_size > start;
+        if (within) {
             unlink_block(block);
             any = true;
+        }
+        if (within && changed) {
+            *list = block->next_in_page;
+            close_entry(block);
         } else {
             list = &block->next_in_page;
         }
@@ -389,7 +393,7 @@ static bool invalidate_in_list(uint32_t *list, uint64_t start, uint64_t end)
     return any;
 }
 
-static bool invalidate_blocks(uint64_t start, uint64_t end)
+static bool invalidate_blocks(uint64_t start, uint64_t end, bool changed)
 {
     _Static_assert(INSTRUCTIONS_MAX * INSTRUCTION_LENGTH_MAX < 4096, "a block is within two pages");
     uint64_t first = start >> 12, last = (end - 1) >> 12;
@@ -400,17 +404,17 @@ static bool invalidate_blocks(uint64_t start, uint64_t end)
         last = PAGE_LISTS - 1;
     }
     for (uint64_t page = first; page <= last; page++)
-        any |= invalidate_in_list(page_list(page), start, end);
+        any |= invalidate_in_list(page_list(page), start, end, changed);
     return any;
 }
 
 void cache_invalidate(uint64_t start, uint64_t end)
 {
-    if (start < end && invalidate_blocks(start, end))
+    if (start < end && invalidate_blocks(start, end, true))
         returns_forget(start, end);
 }
 
 void cache_remake(uint64_t pc)
 {
-    invalidate_blocks(pc, pc + 1);
+    invalidate_blocks(pc, pc + 1, false);
 }

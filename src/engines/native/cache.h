@@ -177,8 +177,8 @@ void cache_unlink_all(void);
 /* Blocks with source bytes in [start, end) are gone. */
 void cache_invalidate(uint64_t start, uint64_t end);
 
-/* Blocks with the instruction at `pc` are to be made anew, though it has not changed: returns into
- * them still go on in the old ones. */
+/* Blocks with the instruction at `pc` are to be made anew, though it has not changed: threads that are
+ * in the old ones, and returns into them, go on there. */
 void cache_remake(uint64_t pc);
 
 static inline uint8_t *cache_writable(uint32_t offset)

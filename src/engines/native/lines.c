@@ -226,20 +226,13 @@ static void flush_slot(struct line_slot *slot)
     *slot = (struct line_slot){0};
 }
 
-/* A function with many runs turned out to have many contexts: the block is to count in the table. Not
- * if its first bytes are to be overwritten while the thread waits among them. */
-static void leave_place(const struct context *context, const struct exit *exit)
-{
-    uint32_t waits_at = exit->landing - CACHE_START - cache.blocks[exit->block].code;
-    if (exit->pops > place_limit(context->code->engine) && (!waits_at || waits_at >= 8))
-        cache_remake(exit->pc);
-}
-
 void lines_take_exit(struct native_thread *thread, const struct exit *exit)
 {
     if (exit->pops) {
         grow_array(thread->hot.current, exit->pops);
-        leave_place(thread->hot.current, exit);
+        /* With many contexts, a function with many runs is to count in the table. */
+        if (exit->pops > place_limit(thread->hot.current->code->engine))
+            cache_remake(exit->pc);
         return;
     }
     struct line_slot *slot = slot_of(thread, exit->site);
