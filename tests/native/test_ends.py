@@ -29,6 +29,13 @@ def test_end(way, detail, compiled, folder):
     ends(compiled, folder, way, 1000, detail)
 
 
+def test_a_spawned_child_outlives_threads_in_turns(compiled, folder):
+    for pause in PAUSES:
+        done, _ = record(folder, [compiled("ends"), "while_spawning", pause], "--repeatable",
+                         "--detail=function")
+        assert done.returncode == STATUS["while_spawning"], pause
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", STATUS)
 @pytest.mark.parametrize("seed", range(5))

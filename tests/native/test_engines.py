@@ -44,13 +44,9 @@ def first_difference(ours, theirs):
     return next((f"{ENGINES[0]}: {a}\n{ENGINES[1]}: {b}" for a, b in pairs if a != b), "")
 
 
-# Of a Python call at line detail, the engines give a few instructions to different sides.
-CASES = [pytest.param(name, detail, marks=() if name in QUICK else pytest.mark.slow)
-         for name in sorted(PROGRAMS) for detail in ("function", "line")
-         if (name, detail) != ("python3", "line")]
-
-
-@pytest.mark.parametrize("name, detail", CASES)
+@pytest.mark.parametrize("detail", ("function", "line"))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+                                  for name in sorted(PROGRAMS)])
 def test_folded_bytes_are_the_same(name, detail, folder):
     command = PROGRAMS[name]
     if not shutil.which(command[0], path="/usr/bin:/bin"):

@@ -34,7 +34,7 @@ void lock_is_of(long process)
 
 /* A child of vfork is another process with the same memory, and outlives one that ends in the
  * meantime, with a lock held: nobody will give that back. */
-static bool holder_is_gone(void)
+bool lock_holder_is_gone(void)
 {
     return sys(getpid) != lock_process && sys(kill, lock_process, 0) == -ESRCH;
 }
@@ -48,7 +48,7 @@ void lock_take(struct lock *lock)
         return;
     while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0) {
         long result = sys(futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, a_while, 0, 0);
-        if (result == -ETIMEDOUT && holder_is_gone())
+        if (result == -ETIMEDOUT && lock_holder_is_gone())
             return;
     }
 }

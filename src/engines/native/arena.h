@@ -34,8 +34,10 @@ struct lock {
     uint32_t word; /* 0 free, 1 held, 2 held and waited for */
 };
 void lock_take(struct lock *lock);
-/* The process whose threads hold locks; those that it made by vfork do too. */
+/* The process whose threads hold locks; those that it made by vfork do too. Is it gone, so that one
+ * of those must not wait for it any longer? */
 void lock_is_of(long process);
+bool lock_holder_is_gone(void);
 void lock_give(struct lock *lock);
 
 #endif

@@ -49,8 +49,7 @@
  *   - a child of fork begins with an empty cache. A block that overwrites its own later
  *     instructions is noticed at its next entry only.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
- *   - At line detail a few instructions of a Python call are given to the other side than under the
- *     reference engine. With --repeatable threads run for other spans than under that.
+ *   - with --repeatable threads run for other spans than under the reference engine.
  *
  * Where the time goes: a call and its return are about forty instructions more, eight of them to
  * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the

@@ -41,8 +41,11 @@ bool order_is_on(void)
 /* No lock to sleep on: a thread that waits for it would seem at rest. */
 static void guard_take(void)
 {
-    while (__atomic_exchange_n(&order.guard, 1, __ATOMIC_ACQUIRE))
+    while (__atomic_exchange_n(&order.guard, 1, __ATOMIC_ACQUIRE)) {
+        if (thread_self()->is_vfork && lock_holder_is_gone())
+            return;
         sys(sched_yield);
+    }
 }
 
 static void guard_give(void)
@@ -209,11 +212,16 @@ static void give_order(struct turn *turn, enum turn_order what)
     sys(futex, &turn->order, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
+/* A child of vfork outlives a process that ends, and nobody is left then to give it an order. */
 static enum turn_order wait_for_order(struct turn *turn)
 {
+    const int64_t a_while[2] = {0, 50000000}; /* struct timespec */
     uint32_t what;
-    while (!(what = __atomic_load_n(&turn->order, __ATOMIC_ACQUIRE)))
-        sys(futex, &turn->order, FUTEX_WAIT_PRIVATE, ORDER_NONE, 0, 0, 0);
+    while (!(what = __atomic_load_n(&turn->order, __ATOMIC_ACQUIRE))) {
+        long result = sys(futex, &turn->order, FUTEX_WAIT_PRIVATE, ORDER_NONE, a_while, 0, 0);
+        if (result == -ETIMEDOUT && lock_holder_is_gone())
+            return ORDER_GO;
+    }
     __atomic_store_n(&turn->order, ORDER_NONE, __ATOMIC_RELAXED);
     return what;
 }
