@@ -31,6 +31,7 @@ static struct {
     uint64_t made;      /* so many */
     uint64_t last;      /* the number of who had the turn last */
     bool taken;         /* someone has it, or chooses who gets it */
+    bool is_abandoned;  /* the process is gone, and with it whoever had the turn */
 } order;
 
 bool order_is_on(void)
@@ -114,7 +115,7 @@ void order_forked(struct native_thread *thread)
     order.guard = 0;
     order.used = 0;
     order.made = order.last = 0;
-    order.is_on = order.taken = false;
+    order.is_on = order.taken = order.is_abandoned = false;
     thread->turn = NULL;
 }
 
@@ -212,15 +213,18 @@ static void give_order(struct turn *turn, enum turn_order what)
     sys(futex, &turn->order, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
-/* A child of vfork outlives a process that ends, and nobody is left then to give it an order. */
+/* A child of vfork outlives a process that ends, and nobody is left then to give it an order: from
+ * then on there is none. */
 static enum turn_order wait_for_order(struct turn *turn)
 {
     const int64_t a_while[2] = {0, 50000000}; /* struct timespec */
     uint32_t what;
     while (!(what = __atomic_load_n(&turn->order, __ATOMIC_ACQUIRE))) {
         long result = sys(futex, &turn->order, FUTEX_WAIT_PRIVATE, ORDER_NONE, a_while, 0, 0);
-        if (result == -ETIMEDOUT && lock_holder_is_gone())
+        if (result == -ETIMEDOUT && lock_holder_is_gone()) {
+            order.is_abandoned = true;
             return ORDER_GO;
+        }
     }
     __atomic_store_n(&turn->order, ORDER_NONE, __ATOMIC_RELAXED);
     return what;
@@ -252,6 +256,8 @@ static void choose(void)
 
 void order_take(struct native_thread *thread)
 {
+    if (order.is_abandoned)
+        return;
     guard_take();
     if (!thread->turn)
         thread->turn = turn_new(TURN_AWAY, thread->tid);
@@ -273,7 +279,7 @@ void order_take(struct native_thread *thread)
 void order_give(struct native_thread *thread)
 {
     struct turn *turn = thread->turn;
-    if (!turn)
+    if (!turn || order.is_abandoned)
         return;
     guard_take();
     __atomic_store_n(&turn->state, TURN_AWAY, __ATOMIC_RELEASE);
