@@ -107,14 +107,6 @@ bool python_may_set_line(const struct translation *t, unsigned index)
            reaches(instruction, t->python->layout.frame_ip, size_bytes);
 }
 
-bool python_looks(const struct translation *t, unsigned first, unsigned end)
-{
-    bool looks = t->frame_stored || !python_word_is_known(t->python);
-    for (unsigned i = first; i + 1 < end; i++)
-        looks |= python_may_set_frame(t, i);
-    return looks;
-}
-
 /* A block that begins there would not know that a frame was stored before; or would look at one
  * that may still be incomplete. */
 bool python_cuts(const struct translation *t, unsigned index)

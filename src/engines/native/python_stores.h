@@ -10,10 +10,6 @@
 
 #include "engines/native/translation.h"
 
-/* Is the current frame looked at before the last instruction of the segment [first, end), or at the
- * start of the next one? */
-bool python_looks(const struct translation *t, unsigned first, unsigned end);
-
 /* Does instruction `index`, which may change the line, end its segment? Otherwise the block is left
  * if it does change (python_emit_line_look). */
 bool python_cuts(const struct translation *t, unsigned index);

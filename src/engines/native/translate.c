@@ -440,7 +440,8 @@ static void emit_python_last(struct translation *t, unsigned last, unsigned stub
  * How a segment is counted, with what segments before it have left uncounted:
  *   - by the sequence of its last instruction;
  *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
- *     and the next segment counts for both;
+ *     and the next segment counts for both (but for the lines of a Python evaluator, where some of
+ *     what was left was then given to the frame that began);
  *   - by an add before its last instruction: a block begins with a state of the program, where a
  *     signal that came on the way to it can be delivered at once.
  */
@@ -452,7 +453,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     bool whole = turns_are_on(); /* counted before it runs */
     bool folds = !whole && !lines && folds_count(t, end - 1);
     bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
-                  end < t->count && !(lines && t->python && python_looks(t, first, end));
+                  end < t->count && !(lines && t->python && t->evaluates);
     bool adds = !folds && !defers && t->uncounted + counted;
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
