@@ -168,7 +168,8 @@ static char kernel_state(struct turn *turn)
     return 'R';
 }
 
-/* Is this thread neither running nor about to? One that ended leaves its place. */
+/* Is this thread neither running nor about to? One that ended leaves its place, and its end may have
+ * woken another that was looked at before. */
 static bool is_at_rest(struct turn *turn)
 {
     uint32_t state = __atomic_load_n(&turn->state, __ATOMIC_ACQUIRE);
@@ -185,20 +186,27 @@ static bool is_at_rest(struct turn *turn)
     case 'X':
     case 0:
         turn_free(turn);
-        return true;
+        return false;
     default:
         return false;
     }
 }
 
-/* A thread found asleep may be woken by one that is looked at later: all must rest in one pass. */
+static bool all_are_at_rest(void)
+{
+    for (uint32_t i = 0; i < order.used; i++)
+        if (!is_at_rest(&order.turns[i]))
+            return false;
+    return true;
+}
+
+/* A thread found asleep may be woken by one that is looked at later, and that then sleeps itself: only
+ * a second look sees it. Meanwhile nobody comes back, for want of the guard. */
 static void wait_for_rest(void)
 {
     for (bool rest = false; !rest;) {
-        rest = true;
         guard_take();
-        for (uint32_t i = 0; i < order.used && rest; i++)
-            rest = is_at_rest(&order.turns[i]);
+        rest = all_are_at_rest() && all_are_at_rest();
         guard_give();
         if (!rest)
             sys(sched_yield);
