@@ -17,6 +17,9 @@
 #define HUGE_PAGE   (2u << 20)
 #define HUGE_AFTER  (128u << 10)
 
+/* Of the source of one. */
+#define BLOCK_BYTES_MAX ((uint64_t)INSTRUCTIONS_MAX * INSTRUCTION_LENGTH_MAX)
+
 struct cache cache;
 
 /* Rows of a table that an old generation had, from `next` on: used again before new ones. */
@@ -301,21 +304,6 @@ void cache_link(uint32_t id, struct block *to, uint64_t code)
     patch(exit->patch, code);
 }
 
-/* Whoever still comes here by an old address is sent to look for the pc anew. */
-static void close_entry(struct block *block)
-{
-    uint32_t id = cache_add_exit();
-    cache.exits[id] =
-        (struct exit){.kind = EXIT_JUMP, .target = block->pc, .block = block - cache.blocks};
-    cache.stubs -= STUB_BYTES;
-    struct emitter stub = {cache_writable(cache.stubs), CACHE_START + cache.stubs};
-    emit_stub(&stub, id);
-    uint32_t distance = cache.stubs - (block->code + 5);
-    uint64_t first = *(uint64_t *)cache_writable(block->code);
-    first = (first & ~0xfffffffffful) | 0xe9 | (uint64_t)distance << 8;
-    __atomic_store_n((uint64_t *)cache_writable(block->code), first, __ATOMIC_RELEASE);
-}
-
 static void unlink_block(struct block *block)
 {
     for (uint32_t id = block->incoming, next; id; id = next) {
@@ -371,8 +359,10 @@ void cache_next_generation(void)
     returns_forget_code(CACHE_START + region_start(region()), CACHE_START + region_end(region()));
 }
 
-/* True: there were some. Those that only are to be made anew stay in the list, until their source
- * does change. */
+/* True: there were some. Nothing leads to them any more, but not a byte of them is changed: a thread
+ * may stand anywhere in one, or be about to enter, and runs the old instructions once more, as if it had
+ * been a little faster. Those that only are to be made anew stay in the list, until their source does
+ * change. */
 static bool invalidate_in_list(uint32_t *list, uint64_t start, uint64_t end, bool changed)
 {
     bool any = false;
@@ -383,19 +373,17 @@ static bool invalidate_in_list(uint32_t *list, uint64_t start, uint64_t end, boo
             unlink_block(block);
             any = true;
         }
-        if (within && changed) {
+        if (within && changed)
             *list = block->next_in_page;
-            close_entry(block);
-        } else {
+        else
             list = &block->next_in_page;
-        }
     }
     return any;
 }
 
 static bool invalidate_blocks(uint64_t start, uint64_t end, bool changed)
 {
-    _Static_assert(INSTRUCTIONS_MAX * INSTRUCTION_LENGTH_MAX < 4096, "a block is within two pages");
+    _Static_assert(BLOCK_BYTES_MAX < 4096, "a block is within two pages");
     uint64_t first = start >> 12, last = (end - 1) >> 12;
     bool any = false;
     first -= first > 0;
@@ -408,10 +396,13 @@ static bool invalidate_blocks(uint64_t start, uint64_t end, bool changed)
     return any;
 }
 
+/* A call's landing is in its block, which may be in the range though the return address is not. */
 void cache_invalidate(uint64_t start, uint64_t end)
 {
+    uint64_t first = start > BLOCK_BYTES_MAX ? start - BLOCK_BYTES_MAX : 0;
+    uint64_t last = end < -BLOCK_BYTES_MAX ? end + BLOCK_BYTES_MAX : end;
     if (start < end && invalidate_blocks(start, end, true))
-        returns_forget(start, end);
+        returns_forget(first, last);
 }
 
 void cache_remake(uint64_t pc)

@@ -250,11 +250,14 @@ static void lend_stack(struct native_thread *maker, struct native_thread *child)
     child->thread->hot = &child->hot;
 }
 
+/* Landings may have gone with their blocks, which nobody told the copies of. */
 static void give_stack_back(struct native_thread *child)
 {
     struct native_thread *maker = child->lender;
     size_t size = child->lent_count * sizeof *child->lent_entries;
     maker->thread->stack = child->lent_stack;
+    for (size_t i = 0; i < child->lent_count; i++)
+        child->lent_entries[i].code = core.no_landing;
     memcpy(child->lent_stack->base, child->lent_entries, size);
     arena_release(child->lent_entries, size);
     maker->hot.top = child->lent_stack->base + child->lent_count;
