@@ -202,7 +202,8 @@ static HChar kernel_state(struct turn *turn)
     return end && end[1] ? end[2] : 'R';
 }
 
-/* Is this thread neither running nor about to? One that ended leaves its place. */
+/* Is this thread neither running nor about to? One that ended leaves its place, and its end may have
+ * woken another that was looked at before. */
 static Bool is_at_rest(struct turn *turn)
 {
     if (__atomic_load_n(&turn->state, __ATOMIC_ACQUIRE) != TURN_AWAY)
@@ -217,23 +218,31 @@ static Bool is_at_rest(struct turn *turn)
     case 0:
         if (turn->status_file >= 0)
             VG_(close)(turn->status_file);
+        turn->status_file = -1;
         turn->state = TURN_FREE;
-        return True;
+        return False;
     default:
         return False;
     }
 }
 
-/* A thread found asleep may be woken by one that is looked at later: all must rest in one pass. */
+static Bool all_are_at_rest(void)
+{
+    for (UInt i = 0; i < used; i++)
+        if (turns[i].state != TURN_FREE && !is_at_rest(&turns[i]))
+            return False;
+    return !expected;
+}
+
+/* A thread found asleep may be woken by one that is looked at later, and that then sleeps itself: only
+ * a second look sees it. Meanwhile nobody comes back, for want of the guard. */
 static void wait_for_rest(void)
 {
     Bool rest;
 
     do {
         guard_take();
-        rest = !expected;
-        for (UInt i = 0; i < used && rest; i++)
-            rest = is_at_rest(&turns[i]);
+        rest = all_are_at_rest() && all_are_at_rest();
         guard_give();
         if (!rest)
             step_aside();
