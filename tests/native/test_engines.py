@@ -74,6 +74,12 @@ def test_threads_take_turns_in_one_order(way, detail, compiled, folder):
     assert runs[0] == runs[1] == runs[2]
 
 
+def test_threads_take_turns_in_a_process_with_all_its_files(compiled, folder):
+    runs = [recorded(folder, "native", [compiled("all_files")], "function") for _ in range(3)]
+    assert runs[0][:2] == (b"1000 1 64 10\n", 0)
+    assert runs[0] == runs[1] == runs[2]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", (["zstd", "-q", "-T2", "-f", "-o", "/dev/null", "/bin/bash"],
                                      ["node", "-e", "console.log([1, 2].map(x => x * x))"],

@@ -1,6 +1,7 @@
 /* cache.c: see cache.h. */
 #include "engines/native/cache.h"
 #include "engines/native/fast.h"
+#include "engines/native/files.h"
 #include "engines/native/jumps.h"
 #include "engines/native/layout.h"
 #include "engines/native/returns.h"
@@ -105,7 +106,7 @@ void cache_keep_huge(void)
 /* Two views of one file cannot be copied by a fork, only shared: the child gets none. */
 static void map_cache(void)
 {
-    long file = sys(memfd_create, "trueflame", MFD_CLOEXEC);
+    long file = files_create_memory("trueflame");
     if (sys_failed(file) || sys_failed(sys(ftruncate, file, CACHE_SIZE)))
         refuse_program("no memory for the code cache", NULL);
     long writable = sys(mmap, CACHE_WRITE, CACHE_SIZE, PROT_READ | PROT_WRITE,

@@ -6,6 +6,7 @@
  * program finds the same addresses whatever the engine was called with. With --repeatable all of
  * it lies elsewhere (places.h).
  */
+#include "engines/native/files.h"
 #include "engines/native/load.h"
 #include "core/initial_stack.h"
 #include "engines/native/arena.h"
@@ -483,7 +484,7 @@ long load_check(const char *path)
             return found;
         if (!S_ISREG(status.st_mode))
             return -EACCES;
-        long file = sys(open, path, O_RDONLY | O_CLOEXEC);
+        long file = files_open(path, O_RDONLY);
         if (sys_failed(file))
             return LOAD_FOREIGN; /* may be executed but not read */
         long state = check_file(file, next, sizeof next);

@@ -16,6 +16,7 @@
  *     returns.c    returns                           vectors.c    the two registers of the cache
  *     jumps.c      indirect jumps, entries           flags.c      where flags are free
  *     lines.c      counts per context and run        exec.c       the next program
+ *     files.c      the engine's own files
  *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is

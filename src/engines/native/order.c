@@ -1,4 +1,5 @@
 /* order.c: see order.h. */
+#include "engines/native/files.h"
 #include "engines/native/order.h"
 #include "engines/native/arena.h"
 #include "engines/native/sys.h"
@@ -128,7 +129,7 @@ static long open_status(const struct turn *turn)
     string_add(&builder, "/proc/");
     string_add_number(&builder, turn->tid, 10);
     string_add(&builder, "/stat");
-    return sys(open, path, O_RDONLY | O_CLOEXEC);
+    return files_open(path, O_RDONLY);
 }
 
 /* Done while all others rest: for a moment the file has a number that the program could get. Not by
@@ -146,8 +147,14 @@ static void keep_status(struct turn *turn)
     turn->file = sys_failed(kept) ? -1 : kept;
 }
 
+static bool is_gone(const struct turn *turn)
+{
+    return sys(tkill, turn->tid, 0) == -ESRCH;
+}
+
 /* The letter that /proc has for what the thread does; 0: it is no more. The program may have closed
- * the file. */
+ * the file. Where none can be opened (no more files, no /proc) threads are taken to be asleep: their
+ * order is then left to the kernel. */
 static char kernel_state(struct turn *turn)
 {
     char text[128];
@@ -156,7 +163,7 @@ static char kernel_state(struct turn *turn)
     if (got == -EBADF) {
         long file = open_status(turn);
         if (sys_failed(file))
-            return 0;
+            return is_gone(turn) ? 0 : 'S';
         got = sys(pread64, file, text, sizeof text - 1, 0);
         sys(close, file);
     }

@@ -1,4 +1,5 @@
 /* progress.c: see progress.h. */
+#include "engines/native/files.h"
 #include "engines/native/progress.h"
 #include "core/counts.h"
 #include "engines/native/lines.h"
@@ -43,7 +44,7 @@ static void write_status(void)
     string_add(&builder, options.run_folder);
     string_add(&builder, "/status.");
     string_add_number(&builder, sys(getpid), 10);
-    long file = sys(open, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    long file = files_open(path, O_WRONLY | O_CREAT);
     if (sys_failed(file))
         return;
     sys(write, file, status, sizeof status);

@@ -1,4 +1,5 @@
 /* record.c: see record.h. */
+#include "engines/native/files.h"
 #include "engines/native/record.h"
 #include "core/platform.h"
 #include "core/raw.h"
@@ -32,7 +33,7 @@ void platform_release(void *memory, size_t size_bytes)
 
 bool platform_map_file(const char *path, const uint8_t **bytes, size_t *size_bytes)
 {
-    long file = sys(open, path, O_RDONLY | O_CLOEXEC);
+    long file = files_open(path, O_RDONLY);
     if (sys_failed(file))
         return false;
     long size = sys(lseek, file, 0, 2 /* SEEK_END */);
@@ -56,7 +57,7 @@ enum platform_look platform_look_at(const char *path, uint64_t offset, void *buf
                                     size_t *size_bytes, struct platform_file *file)
 {
     struct stat status;
-    long opened = sys(open, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    long opened = files_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (sys_failed(opened))
         return opened == -ENOENT  ? PLATFORM_ABSENT
                : opened == -ELOOP ? PLATFORM_LINK
@@ -248,8 +249,7 @@ static void write_raw(uint64_t ending, int exit_status)
     char path[4096], final[4096];
     raw_path(path, sizeof path, ".new");
     raw_path(final, sizeof final, "");
-    struct file_sink sink = {
-        {file_write}, sys(open, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), false};
+    struct file_sink sink = {{file_write}, files_open(path, O_WRONLY | O_CREAT | O_TRUNC), false};
     if (sys_failed(sink.file))
         return;
     process.ending = ending;
@@ -278,7 +278,7 @@ void record_leave_to_trampolines(const char *sentence, unsigned minor)
     string_add_number(&line, minor, 10);
     string_add(&line, " ");
     string_add(&line, sentence);
-    long file = sys(open, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    long file = files_open(path, O_WRONLY | O_CREAT);
     if (sys_failed(file))
         return;
     sys(write, file, text, text_length(text));

@@ -1,4 +1,5 @@
 /* text.c: see text.h. */
+#include "engines/native/files.h"
 #include "engines/native/text.h"
 #include "engines/native/sys.h"
 #include <fcntl.h>
@@ -108,8 +109,7 @@ static bool leave_refusal(const char *first, va_list rest)
 {
     char line[1024];
     struct string_builder builder = {line, 0, sizeof line};
-    long file =
-        refusal_path ? sys(open, refusal_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    long file = refusal_path ? files_open(refusal_path, O_WRONLY | O_CREAT | O_TRUNC) : -1;
     if (sys_failed(file))
         return false;
     join_list(&builder, first, rest);

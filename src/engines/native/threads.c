@@ -16,6 +16,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/fast.h"
+#include "engines/native/files.h"
 #include "engines/native/gate.h"
 #include "engines/native/lines.h"
 #include "engines/native/order.h"
@@ -365,6 +366,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
     if (result == 0) {
         maker->tid = sys(gettid);
         threads_forget_others(maker);
+        files_forked();
         cache_restart();
         fast_init();
         maker->generation = cache.generation;
