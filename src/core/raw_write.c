@@ -217,7 +217,7 @@ static void choose_rows(struct core *core, struct rows *rows)
             rows->part[i] = rows->part_count++;
     choose_contexts(core, rows);
     choose_pair_sites(core, rows);
-    for (uint32_t i = 0; i < core->tree.count; i++) {
+    for (uint32_t i = 0; !core->options.line_detail && i < core->tree.count; i++) {
         rows->self[i] = tree_context(&core->tree, i)->self_instructions;
         if (rows->off[i])
             rows->unrecorded += rows->self[i];

@@ -55,6 +55,8 @@ struct context *tree_new_root(struct tree *tree, struct code_function *function)
 
     root->function = function;
     root->code = function;
+    if (tree->made)
+        tree->made(root);
     return root;
 }
 
@@ -153,6 +155,8 @@ static struct context *make_child(struct tree *tree, struct context *parent, uin
     child->depth = parent->depth + 1;
     if (child->depth > tree->max_depth)
         tree->max_depth = child->depth;
+    if (tree->made)
+        tree->made(child);
     slots_add(tree, hash, child);
     return child;
 }

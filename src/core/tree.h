@@ -50,7 +50,10 @@ struct context {
     uint64_t key;               /* tree_key(its number) */
     struct code_function *code; /* whose blocks run in this context: `function`, except that a
                                  * Python frame's are the evaluator's */
-    uint64_t self_instructions;
+    union {
+        uint64_t self_instructions;
+        uint64_t counters; /* at line detail: the engine's own */
+    };
     uint64_t calls;
     struct context *parent; /* NULL for a root */
     struct code_function *function;
@@ -100,6 +103,7 @@ struct tree {
     uint64_t *site_pairs; /* hash of context.key + site: further sites of a context */
     size_t site_pair_count, site_pair_capacity;
     bool by_site; /* do sites show at all? */
+    void (*made)(struct context *context); /* an engine's: there is a new one. NULL: nobody asks */
 };
 
 #define TREE_SITED_CONTEXTS 65536

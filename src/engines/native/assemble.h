@@ -44,6 +44,23 @@ enum conditions {
     IF_SIGN = 8,
 };
 
+/* inc qword [base + offset]; base is not rsp. */
+static inline void emit_increment(struct emitter *e, unsigned base, int8_t offset)
+{
+    emit_byte(e, 0x48);
+    emit_byte(e, 0xff);
+    emit_byte(e, 0x40 | base);
+    emit_byte(e, offset);
+}
+
+static inline void emit_increment_far(struct emitter *e, unsigned base, uint32_t offset)
+{
+    emit_byte(e, 0x48);
+    emit_byte(e, 0xff);
+    emit_byte(e, 0x80 | base);
+    emit_u32(e, offset);
+}
+
 /* op reg, [base + offset]; base is not rsp. */
 static inline void op_memory(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,
                              int8_t offset)

@@ -410,3 +410,12 @@ void cache_remake(uint64_t pc)
 {
     invalidate_blocks(pc, pc + 1, false);
 }
+
+void cache_remake_function(const struct code_function *function)
+{
+    for (uint32_t number = 1; number < cache.block_count; number++) {
+        struct block *block = &cache.blocks[number];
+        if (block->function == function && !(block->flags & BLOCK_DEAD))
+            unlink_block(block);
+    }
+}

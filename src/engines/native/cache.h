@@ -180,6 +180,7 @@ void cache_invalidate(uint64_t start, uint64_t end);
 /* Blocks with the instruction at `pc` are to be made anew, though it has not changed: threads that are
  * in the old ones, and returns into them, go on there. */
 void cache_remake(uint64_t pc);
+void cache_remake_function(const struct code_function *function);
 
 static inline uint8_t *cache_writable(uint32_t offset)
 {

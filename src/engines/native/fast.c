@@ -84,6 +84,17 @@ static void emit_settle(struct emitter *e, unsigned context, unsigned count, boo
     vectors_emit_settle(e, context, begins);
 }
 
+void emit_change_context(struct emitter *e, unsigned context, bool is_called)
+{
+    emit_store(e, FIELD(hot.current), context);
+    if (!options.line_detail)
+        return;
+    if (is_called)
+        emit_increment(e, context, CONTEXT(calls));
+    op_memory(e, OP_LOAD, context, context, CONTEXT(counters));
+    emit_store(e, FIELD(counters), context);
+}
+
 void emit_child_slot(struct emitter *e, unsigned context, uint32_t site)
 {
     load_context_number(e, context);
@@ -266,13 +277,14 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
         save_flags(e);
     if (!foreseen)
         emit_spill(e, RCX);
+    lines_emit_folded(e, &t->folded_line, RCX);
     emit_room_check(e, miss);
     emit_load(e, RCX, FIELD(hot.current));
     emit_child(e, site, miss);
     if (foreseen)
         emit_entry_check(e, target, miss);
     emit_settle(e, RCX, t->folded, true);
-    emit_store(e, FIELD(hot.current), RAX);
+    emit_change_context(e, RAX, true);
     vectors_emit_load_top(e, RAX);
     emit_shadow_push(e, RAX, RCX, next, LANDING_UNKNOWN);
     restore(e, flags, RAX_RCX);
@@ -354,11 +366,12 @@ static void emit_call_through(struct translation *t, unsigned index, bool slot)
     emit_spill(e, RAX);
     save_flags(e);
     emit_spill(e, RDX);
+    lines_emit_folded(e, &t->folded_line, RDX);
     emit_room_check(e, cold_store_target(miss));
     emit_load(e, RAX, FIELD(hot.current));
     emit_indirect_child(e, site, miss);
     emit_settle(e, RAX, t->folded, true);
-    emit_store(e, FIELD(hot.current), RDX);
+    emit_change_context(e, RDX, true);
     vectors_emit_load_top(e, RDX);
     emit_shadow_push(e, RDX, RAX, next, LANDING_UNKNOWN);
     emit_unspill(e, RDX);
@@ -393,6 +406,8 @@ static uint64_t cold_not_foreseen(struct translation *t, unsigned index, uint64_
     cache.exits[id].landing = core.no_landing;
     cache.exits[id].slot = true;
     uint64_t out = cold_exit(id, false, 1 << RCX, t->folded);
+    if (t->folded_line.place)
+        out = lines_cold_folded(&t->folded_line, out);
     return cold_unverified(target, cold_store_target(out));
 }
 
@@ -527,6 +542,7 @@ void fast_finish_entry(struct native_thread *thread, struct sigcontext *context)
         return;
     vectors_take_in_frame(thread, context, common.enter_loads);
     thread->in_cache = 1;
+    lines_enter(thread);
     context->rip = thread->cache_pc;
 }
 

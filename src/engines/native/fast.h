@@ -47,7 +47,11 @@ void fast_init_thread(struct native_thread *thread);
 /* A signal came on the way into the cache: the thread is in. */
 void fast_finish_entry(struct native_thread *thread, struct sigcontext *context);
 
-/* ---- pieces of sequences, for jumps.c ---- */
+/* ---- pieces of sequences, for jumps.c and returns.c ---- */
+
+/* The context in register `context`, which is lost, is the current one. At line detail a call is
+ * counted here; elsewhere it is settled with what runs there. The flags are free. */
+void emit_change_context(struct emitter *e, unsigned context, bool is_called);
 
 /* eax = hash of (context in register `context`, site); then the address of its slot */
 void emit_child_slot(struct emitter *e, unsigned context, uint32_t site);

@@ -246,8 +246,8 @@ static uint64_t transition(struct block *block)
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, miss);
     op_memory(e, OP_LOAD, RDX, RAX, offsetof(struct child_slot, child));
-    emit_store(e, FIELD(hot.current), RDX);
     vectors_emit_settle(e, RCX, true);
+    emit_change_context(e, RDX, true);
     emit_to_block(e, block, ALL_THREE);
     cold_end(e);
     return block->transition;

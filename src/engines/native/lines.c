@@ -19,27 +19,36 @@ static struct line_slot *slot_of(const struct native_thread *thread, uint32_t se
 
 /* ---- counters beside the context ---- */
 
-/* Where a context's counters are, less EMPTY, is in its self_instructions: nothing else is counted
- * there at line detail, and what is settled adds zero. So a context that has none yet reads as one
- * with room for no counter. */
+/* Where it is, less EMPTY, is in its context. So a context that has none reads as one with room for
+ * no counter. */
 struct line_array {
     uint64_t capacity;
+    uint64_t *taken; /* how much of each the core has; NULL: it was taken away from them */
     uint64_t counts[];
 };
 
-#define EMPTY (CACHE_START + CACHE_CONSTANTS)
+#define EMPTY      (CACHE_START + CACHE_CONSTANTS)
+#define COUNTS     (EMPTY + (uint32_t)offsetof(struct line_array, counts))
+#define ROOM_GRAIN 8 /* arrays fill cache lines */
+
+/* What a counter counts: how often a run ran, and the PLT stub behind it, 0: none. */
+struct line_counter {
+    uint32_t run, stub;
+};
 
 /* What the counters of a function's contexts count, by their place. */
 struct line_function {
     uint32_t count, capacity;
-    uint32_t large; /* contexts with more than LINE_PLACES counters */
-    uint32_t *runs;
+    uint32_t room;     /* counters that every context has from now on; none has had fewer */
+    uint32_t contexts; /* that were made */
+    uint32_t large;    /* contexts with more than LINE_PLACES counters */
+    struct line_counter *counters;
 };
 
 /* By the core's number of a run: its place in its function. */
 static struct line_run {
     const struct code_function *function;
-    uint32_t place;
+    uint32_t place, stub;
 } * runs;
 static uint32_t run_capacity;
 
@@ -58,18 +67,18 @@ static void keep_run_room(uint32_t number)
     run_capacity = capacity;
 }
 
-static void add_place(struct line_function *of, uint32_t number)
+static void add_place(struct line_function *of, struct line_counter counter)
 {
     if (of->count == of->capacity) {
         uint32_t capacity = of->capacity ? 2 * of->capacity : 16;
-        uint32_t *larger = arena_allocate(capacity * sizeof *larger);
-        if (of->runs)
-            memcpy(larger, of->runs, of->count * sizeof *larger);
-        arena_release(of->runs, of->capacity * sizeof *larger);
-        of->runs = larger;
+        struct line_counter *larger = arena_allocate(capacity * sizeof *larger);
+        if (of->counters)
+            memcpy(larger, of->counters, of->count * sizeof *larger);
+        arena_release(of->counters, of->capacity * sizeof *larger);
+        of->counters = larger;
         of->capacity = capacity;
     }
-    of->runs[of->count++] = number;
+    of->counters[of->count++] = counter;
 }
 
 static uint32_t place_limit(const struct line_function *of)
@@ -77,45 +86,95 @@ static uint32_t place_limit(const struct line_function *of)
     return of->large < LINE_LARGE_CONTEXTS ? LINE_PLACES_MAX : LINE_PLACES;
 }
 
-/* The place of a run in the contexts of its function, from 1 on; 0: it has none. */
-static uint32_t place_of(uint32_t number, struct code_function *function)
+/* With so many contexts, how much room the next one may have. */
+static uint32_t most_room(uint32_t contexts)
+{
+    return contexts < 8 ? 2046 : contexts < 32 ? 254 : contexts < 512 ? 62 : 30;
+}
+
+static struct line_function *lines_of(struct code_function *function)
+{
+    const unsigned run_bytes = 12; /* of code, as compilers make it */
+    if (function->engine)
+        return function->engine;
+    struct line_function *of = function->engine = arena_allocate(sizeof *of);
+    uint64_t bytes = function->end > function->start ? function->end - function->start : 0;
+    uint64_t room = bytes / run_bytes / ROOM_GRAIN * ROOM_GRAIN + ROOM_GRAIN - 2;
+    of->room = room < most_room(0) ? room : most_room(0);
+    return of;
+}
+
+/* The place of a counter in the contexts of its function, from 1 on; 0: it has none. */
+static uint32_t place_of(struct line_counter counter, struct code_function *function)
 {
     if (!function)
         return 0;
-    keep_run_room(number);
-    if (!function->engine)
-        function->engine = arena_allocate(sizeof(struct line_function));
-    struct line_function *of = function->engine;
-    if (runs[number].function != function) {
+    keep_run_room(counter.run);
+    struct line_function *of = lines_of(function);
+    struct line_run *run = &runs[counter.run];
+    if (run->function != function || run->stub != counter.stub) {
         if (of->count >= place_limit(of))
             return 0;
-        add_place(of, number);
-        runs[number] = (struct line_run){function, of->count};
+        add_place(of, counter);
+        *run = (struct line_run){function, of->count, counter.stub};
     }
-    return runs[number].place <= place_limit(of) ? runs[number].place : 0;
+    return run->place <= place_limit(of) ? run->place : 0;
 }
 
 static struct line_array *array_of(const struct context *context)
 {
-    return context->self_instructions ? (struct line_array *)(context->self_instructions + EMPTY)
-                                      : NULL;
+    return context->counters ? (struct line_array *)(context->counters + EMPTY) : NULL;
 }
 
+static struct line_array *new_array(struct context *context, uint64_t capacity)
+{
+    struct line_array *array = arena_allocate(sizeof *array + capacity * sizeof *array->counts);
+    array->capacity = capacity;
+    context->counters = (uint64_t)array - EMPTY;
+    return array;
+}
+
+/* Python's contexts run the evaluator, which asks. Blocks that do not ask go on for the contexts that
+ * are in them: those were made in time. */
+void lines_context_made(struct context *context)
+{
+    struct code_function *function = context->code;
+    if (function->flags & (CODE_FUNCTION_PYTHON | CODE_FUNCTION_ANONYMOUS))
+        return;
+    struct line_function *of = lines_of(function);
+    new_array(context, of->room);
+    if (of->room <= most_room(++of->contexts))
+        return;
+    of->room = most_room(of->contexts);
+    cache_remake_function(function);
+}
+
+static void copy_counts(uint64_t **to, const uint64_t *from, uint64_t capacity, uint64_t count)
+{
+    if (!*to)
+        *to = arena_allocate(capacity * sizeof **to);
+    memcpy(*to, from, count * sizeof **to);
+}
+
+/* By its own thread, which does not know the old one any longer when it goes on. */
 static void grow_array(struct context *context, uint32_t place)
 {
     struct line_array *old = array_of(context);
-    uint64_t capacity = old ? old->capacity : 4;
+    uint64_t capacity = old ? old->capacity : ROOM_GRAIN - 2;
     if (place > LINE_PLACES && capacity <= LINE_PLACES)
-        ((struct line_function *)context->code->engine)->large++;
+        lines_of(context->code)->large++;
     while (capacity < place)
-        capacity *= 2;
-    struct line_array *array = arena_allocate(sizeof *array + capacity * sizeof *array->counts);
-    array->capacity = capacity;
-    if (old) {
-        memcpy(array->counts, old->counts, old->capacity * sizeof *old->counts);
-        arena_release(old, sizeof *old + old->capacity * sizeof *old->counts);
+        capacity = 2 * capacity + 2;
+    struct line_array *array = new_array(context, capacity);
+    if (!old)
+        return;
+    uint64_t *counts = array->counts;
+    copy_counts(&counts, old->counts, capacity, old->capacity);
+    if (old->taken) {
+        copy_counts(&array->taken, old->taken, capacity, old->capacity);
+        arena_release(old->taken, old->capacity * sizeof *old->taken);
     }
-    context->self_instructions = (uint64_t)array - EMPTY;
+    arena_release(old, sizeof *old + old->capacity * sizeof *old->counts);
 }
 
 /* ---- what is emitted ---- */
@@ -153,34 +212,104 @@ uint32_t lines_stub(const struct translation *t, unsigned last)
     return count ? core_block(&core, target, module, count, lengths) : 0;
 }
 
-struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,
-                             uint32_t exit_id)
+static struct line_count plan(struct line_counter counter, struct code_function *function,
+                              bool flags, uint32_t exit_id)
 {
-    struct line_count count = {
-        .number = number, .place = place_of(number, function), .flags = flags, .exit_id = exit_id};
-    cache.exits[exit_id].site = number;
+    struct line_count count = {.number = counter.run,
+                               .place = place_of(counter, function),
+                               .flags = flags,
+                               .exit_id = exit_id};
+    cache.exits[exit_id].site = count.number;
     cache.exits[exit_id].pops = count.place;
     count.miss = cold_exit(exit_id, flags, count.place ? 1 << RAX : ALL_THREE, 0);
     return count;
 }
 
+struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,
+                             uint32_t exit_id)
+{
+    return plan((struct line_counter){number, 0}, function, flags, exit_id);
+}
+
+static struct code_function *counting_function(const struct translation *t)
+{
+    return t->plt ? NULL : t->function;
+}
+
+bool lines_have_room(const struct translation *t, uint32_t number, uint32_t stub)
+{
+    struct code_function *function = counting_function(t);
+    uint32_t place = number ? place_of((struct line_counter){number, stub}, function) : 0;
+    return place && !t->python && place <= lines_of(function)->room;
+}
+
+struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t number,
+                                 uint32_t stub, bool flags)
+{
+    struct line_counter counter = {number, stub};
+    struct code_function *function = counting_function(t);
+    if (lines_have_room(t, number, stub))
+        return (struct line_count){.number = number,
+                                   .place = place_of(counter, function),
+                                   .flags = flags,
+                                   .has_room = true};
+    struct line_count count = plan(counter, function, flags, new_exit(t, index, EXIT_COUNT, 0));
+    count.is_python = t->python;
+    return count;
+}
+
+static uint32_t count_offset(const struct line_count *count)
+{
+    return COUNTS + 8 * (count->place - 1);
+}
+
+static void emit_with_room(struct emitter *e, const struct line_count *count, unsigned borrowed)
+{
+    emit_load(e, borrowed, FIELD(counters));
+    if (count->flags)
+        vectors_emit_increment(e, borrowed, count_offset(count));
+    else
+        emit_increment_far(e, borrowed, count_offset(count));
+}
+
+void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned borrowed)
+{
+    if (!count->place)
+        return;
+    emit_load(e, borrowed, FIELD(counters));
+    emit_increment_far(e, borrowed, count_offset(count));
+}
+
+uint64_t lines_cold_folded(const struct line_count *count, uint64_t to)
+{
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    lines_emit(&cold, count);
+    emit_jump(&cold, to);
+    cold_end(&cold);
+    return address;
+}
+
 static void emit_placed(struct emitter *e, const struct line_count *count)
 {
-    op_memory(e, OP_LOAD, RAX, RAX, CONTEXT(self_instructions));
+    if (count->is_python) {
+        emit_load(e, RAX, FIELD(hot.current));
+        op_memory(e, OP_LOAD, RAX, RAX, CONTEXT(counters));
+    } else {
+        emit_load(e, RAX, FIELD(counters));
+    }
     emit_bytes(e, "\x81\xb8", 2); /* cmp dword [rax + capacity], place */
     emit_u32(e, EMPTY + offsetof(struct line_array, capacity));
     emit_u32(e, count->place);
     jump_if(e, IF_BELOW, count->miss);
-    emit_bytes(e, "\x48\x83\x80", 3); /* add qword [rax + its count], 1 */
-    emit_u32(e, EMPTY + offsetof(struct line_array, counts) + 8 * (count->place - 1));
-    emit_byte(e, 1);
+    emit_increment_far(e, RAX, count_offset(count));
 }
 
 static void emit_hashed(struct emitter *e, const struct line_count *count)
 {
     emit_spill(e, RCX);
     emit_spill(e, RDX);
-    op_register(e, OP_LOAD, RCX, RAX);
+    emit_load(e, RCX, FIELD(hot.current));
     load_context_number(e, RCX);
     emit_bytes(e, "\xc1\xe0\x04", 3); /* shl eax, 4 */
     op_constant32(e, 0, RAX, segment_hash(count->number));
@@ -190,18 +319,21 @@ static void emit_hashed(struct emitter *e, const struct line_count *count)
     op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct line_slot, key));
     jump_if(e, IF_NOT_EQUAL, count->miss);
-    emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + count], 1 */
-    emit_byte(e, offsetof(struct line_slot, count));
-    emit_byte(e, 1);
+    emit_increment(e, RAX, offsetof(struct line_slot, count));
 }
 
 void lines_emit(struct emitter *e, const struct line_count *count)
 {
+    if (count->has_room) {
+        emit_spill(e, RAX);
+        emit_with_room(e, count, RAX);
+        emit_unspill(e, RAX);
+        return;
+    }
     cache.exits[count->exit_id].landing = e->address;
     emit_spill(e, RAX);
     if (count->flags)
         save_flags(e);
-    emit_load(e, RAX, FIELD(hot.current));
     if (count->place)
         emit_placed(e, count);
     else
@@ -231,7 +363,7 @@ void lines_take_exit(struct native_thread *thread, const struct exit *exit)
     if (exit->pops) {
         grow_array(thread->hot.current, exit->pops);
         /* With many contexts, a function with many runs is to count in the table. */
-        if (exit->pops > place_limit(thread->hot.current->code->engine))
+        if (exit->pops > place_limit(lines_of(thread->hot.current->code)))
             cache_remake(exit->pc);
         return;
     }
@@ -240,24 +372,47 @@ void lines_take_exit(struct native_thread *thread, const struct exit *exit)
     slot->key = thread->hot.current->key + exit->site;
 }
 
-/* The array is left to itself: its thread may still be at it. Most contexts are flushed once, so
- * their counts need not be looked for in the core's table. */
-static void flush_context(struct context *context)
+/* How often the counter at place `i` + 1 has counted since it was last taken. */
+static uint64_t count_since(const struct line_array *array, uint32_t i)
 {
-    const struct line_array *array = array_of(context);
-    if (!array)
-        return;
-    const struct line_function *of = context->code->engine;
-    for (uint32_t i = 0; i < array->capacity && i < of->count; i++)
-        if (array->counts[i])
-            counts_add_late(&core.counts, context->key + of->runs[i], array->counts[i]);
-    context->self_instructions = 0;
+    return array->counts[i] - (array->taken ? array->taken[i] : 0);
 }
 
-void lines_flush_contexts(void)
+/* Where other threads run, one of them may be counting in this very context: its counters are left
+ * alone, and how far they were is noted. Most contexts are flushed once, so their counts need not be
+ * looked for in the core's table. */
+static void flush_context(struct context *context, bool alone)
+{
+    struct line_array *array = array_of(context);
+    if (!array)
+        return;
+    const struct line_function *of = lines_of(context->code);
+    for (uint32_t i = 0; i < array->capacity && i < of->count; i++) {
+        uint64_t count = count_since(array, i);
+        if (!count)
+            continue;
+        counts_add_late(&core.counts, context->key + of->counters[i].run, count);
+        if (of->counters[i].stub)
+            counts_add_late(&core.counts, context->key + of->counters[i].stub, count);
+        if (!array->taken && !alone)
+            array->taken = arena_allocate(array->capacity * sizeof *array->taken);
+        if (array->taken)
+            array->taken[i] += count;
+        else
+            array->counts[i] = 0;
+    }
+}
+
+void lines_flush_contexts(bool alone)
 {
     for (uint32_t i = 0; options.line_detail && i < core.tree.count; i++)
-        flush_context(tree_context(&core.tree, i));
+        flush_context(tree_context(&core.tree, i), alone);
+}
+
+static uint32_t instructions_of(struct line_counter counter)
+{
+    return core.blocks[counter.run].instructions +
+           (counter.stub ? core.blocks[counter.stub].instructions : 0);
 }
 
 uint64_t lines_beside_contexts(void)
@@ -268,7 +423,7 @@ uint64_t lines_beside_contexts(void)
         const struct line_array *array = array_of(context);
         const struct line_function *of = context->code->engine;
         for (uint32_t k = 0; array && k < array->capacity && k < of->count; k++)
-            instructions += array->counts[k] * core.blocks[of->runs[k]].instructions;
+            instructions += count_since(array, k) * instructions_of(of->counters[k]);
     }
     return instructions;
 }
@@ -293,7 +448,10 @@ void lines_add_part(struct native_thread *thread, uint32_t run, unsigned execute
 /* Counts are sums modulo 2^64, so one may be taken back before it has arrived. */
 void lines_shorten(struct native_thread *thread, uint32_t run, unsigned executed)
 {
-    counts_add_late(&core.counts, thread->hot.current->key + run, -1ul);
+    uint64_t key = thread->hot.current->key;
+    counts_add_late(&core.counts, key + run, -1ul);
+    if (run < run_capacity && runs[run].stub)
+        counts_add_late(&core.counts, key + runs[run].stub, -1ul);
     lines_add_part(thread, run, executed);
 }
 

@@ -2,10 +2,18 @@
  * lines.h: the line detail: how often each context ran each run of instructions.
  *
  * A run is what a block executes in one go, from where it was last counted to the branch by which
- * it leaves: one counter for all segments that it goes through. A context has counters for the
- * first runs of its function, by their place. For further ones, and for code that is no function,
- * a thread has a table of counters, found by (context, run) as fast.c finds children; a pair that
- * is not there leaves the cache, and the counter it pushes out is added to the core's.
+ * it leaves: one counter for all segments that it goes through, and for the PLT stub that a call is
+ * made through. A context has counters for the runs of its function, by their place; the thread
+ * knows where the current context's are.
+ *
+ *   room     a context is made with room for as many runs as a function of that size is likely to
+ *            have: they are counted without a question. The more contexts a function has, the less
+ *            room further ones get; its blocks are then made anew;
+ *   checked  further runs ask whether the context has the counter, and leave the cache where it has
+ *            not;
+ *   hashed   and for still further ones, and for code that is no function, a thread has a table of
+ *            counters, found by (context, run) as fast.c finds children; a pair that is not there
+ *            leaves the cache, and the counter it pushes out is added to the core's.
  */
 #ifndef TRUEFLAME_NATIVE_LINES_H
 #define TRUEFLAME_NATIVE_LINES_H
@@ -21,8 +29,8 @@ struct line_slot {
 
 #define LINE_SLOTS 32768
 
-/* Counters of a context. Beyond the first number only in functions with few contexts: CPython's
- * evaluator has thousands of runs and tens of thousands of contexts. */
+/* Counters of a context that asks. Beyond the first number only in functions with few contexts:
+ * CPython's evaluator has thousands of runs and tens of thousands of contexts. */
 #define LINE_PLACES         256
 #define LINE_PLACES_MAX     8192
 #define LINE_LARGE_CONTEXTS 512
@@ -38,9 +46,20 @@ struct line_count {
     uint32_t number;  /* the core's, of the run */
     uint32_t place;   /* in the contexts of its function, from 1 on; 0: none */
     bool flags;       /* are live */
+    bool has_room;    /* in every context */
+    bool is_python;   /* the current context may have changed without a word to the thread */
     uint32_t exit_id; /* taken on a miss; the sequence is begun again afterwards */
     uint64_t miss;
 };
+
+/* A new context gets its room. */
+void lines_context_made(struct context *context);
+
+/* The thread is about to run in its current context. */
+static inline void lines_enter(struct native_thread *thread)
+{
+    thread->counters = thread->hot.current->counters;
+}
 
 /* To count one execution of run `number`, in the current context: emits cold code, so not while
  * another piece of it is being made; then the rest, anywhere. */
@@ -48,11 +67,22 @@ struct line_count lines_plan(uint32_t number, struct code_function *function, bo
                              uint32_t exit_id);
 void lines_emit(struct emitter *e, const struct line_count *count);
 
+/* The same for a run of the block, before its instruction `index`, that ends in PLT stub `stub`, 0 if
+ * in none. Where it has no place, the stub is still to be counted. */
+struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t number,
+                                 uint32_t stub, bool flags);
+bool lines_have_room(const struct translation *t, uint32_t number, uint32_t stub);
+
+/* In the midst of a sequence that has the flags and register `borrowed` free, a run that has room; if
+ * it has no place, nothing. In cold code, from where it is on to `to`. */
+void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned borrowed);
+uint64_t lines_cold_folded(const struct line_count *count, uint64_t to);
+
 /* The exit was taken: the counter gets its room. `exit` is no row of the cache's, but a copy. */
 void lines_take_exit(struct native_thread *thread, const struct exit *exit);
 
-/* All that contexts have counted is in the core. */
-void lines_flush_contexts(void);
+/* All that contexts have counted is in the core. `alone`: no other thread of the process runs. */
+void lines_flush_contexts(bool alone);
 /* Instructions that contexts have counted since; their threads may go on meanwhile. */
 uint64_t lines_beside_contexts(void);
 

@@ -7,6 +7,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/gate.h"
+#include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -181,6 +182,8 @@ void record_init(char **command)
         .max_contexts = options.max_contexts,
     };
     core_init(&core, &core_options);
+    if (options.line_detail)
+        core.tree.made = lines_context_made;
     process.pid = sys(getpid);
     lock_is_of(process.pid);
     process.parent_pid = sys(getppid);

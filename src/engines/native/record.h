@@ -23,9 +23,12 @@ extern struct options options;
 /* `command`: the program's arguments, NULL at the end. */
 void record_init(char **command);
 
-/* What ran since the last time belongs to the current context. Before anything changes that. */
+/* What ran since the last time belongs to the current context. Before anything changes that. At line
+ * detail there is nothing to settle (lines.h), and the register is no count. */
 static inline void record_settle(struct native_thread *thread)
 {
+    if (options.line_detail)
+        return;
     thread->hot.current->self_instructions += thread->instructions;
     thread->hot.current->calls += thread->calls;
     thread->instructions = thread->calls = 0;

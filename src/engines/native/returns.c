@@ -8,6 +8,7 @@
  */
 #include "engines/native/returns.h"
 #include "engines/native/assemble.h"
+#include "engines/native/fast.h"
 #include "engines/native/record.h"
 
 #define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
@@ -94,10 +95,12 @@ static void landing_emit(struct emitter *e, const struct landing *landing)
     }
     op_memory(e, OP_COMPARE, RSP, RAX, newest + ENTRY(stack_pointer));
     jump_if(e, IF_NOT_EQUAL, landing->other_stack);
-    emit_load(e, RCX, FIELD(hot.current));
-    vectors_emit_settle(e, RCX, false);
+    if (!options.line_detail) {
+        emit_load(e, RCX, FIELD(hot.current));
+        vectors_emit_settle(e, RCX, false);
+    }
     op_memory(e, OP_LOAD, RCX, RAX, newest + ENTRY(context));
-    emit_store(e, FIELD(hot.current), RCX);
+    emit_change_context(e, RCX, false);
     vectors_emit_pop(e);
     restore(e, landing->flags, RAX_RCX);
 }

@@ -67,7 +67,9 @@ struct native_thread {
     struct python_line_slot *python_lines; /* python_line.c */
     struct python_entry *python_entry;
     struct context *python_called, *python_line_context;
-    struct line_slot *lines;    /* lines.c; NULL at function detail */
+    /* lines.c; NULL at function detail. `counters`: the current context's. */
+    struct line_slot *lines;
+    uint64_t counters;
     struct thread *thread;      /* the core's */
     struct native_thread *next; /* all threads of the process */
     long tid;

@@ -152,7 +152,7 @@ void threads_settle_all(void)
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
             settle(thread);
-    lines_flush_contexts();
+    lines_flush_contexts(live_count == 1);
 }
 
 bool threads_have_renewed(const struct native_thread *but)
@@ -373,7 +373,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         returns_forget(0, UINT64_MAX);
         forget_children(maker);
         lines_flush(maker);
-        lines_flush_contexts();
+        lines_flush_contexts(true);
         record_forked(maker);
         if (sp)
             maker->registers[REGISTER_RSP] = sp;

@@ -207,9 +207,8 @@ static void emit_counting_branch(struct translation *t, unsigned index)
     struct side_exit *side = &t->sides[t->side_count++];
     *side = (struct side_exit){.index = index, .uncounted = t->uncounted};
     if (options.line_detail)
-        side->count =
-            lines_plan(t->segments[t->segment_count - 1], t->plt ? NULL : t->function,
-                       !flags_dead_at(branch_target(t, index)), new_exit(t, index, EXIT_COUNT, 0));
+        side->count = lines_plan_run(t, index, t->segments[t->segment_count - 1], 0,
+                                     !flags_dead_at(branch_target(t, index)));
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
     side->branch = t->code;
@@ -387,13 +386,14 @@ static unsigned segment_end(const struct translation *t, unsigned first)
     return t->count;
 }
 
-static void emit_line_count(struct translation *t, unsigned place, uint32_t number)
+static void emit_line_count(struct translation *t, unsigned place, uint32_t number, uint32_t stub)
 {
     if (!number)
         return;
-    struct line_count count = lines_plan(number, t->plt ? NULL : t->function, !flags_dead(t, place),
-                                         new_exit(t, place, EXIT_COUNT, 0));
+    struct line_count count = lines_plan_run(t, place, number, stub, !flags_dead(t, place));
     lines_emit(&t->code, &count);
+    if (!count.place)
+        emit_line_count(t, place, stub, 0);
 }
 
 /* The number of instructions a segment runs, with a PLT stub that is folded into the last. */
@@ -433,7 +433,19 @@ static void emit_python_last(struct translation *t, unsigned last, unsigned stub
     if (!options.line_detail || !stub)
         return;
     add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_line_count(t, last, lines_stub(t, last));
+    emit_line_count(t, last, lines_stub(t, last), 0);
+}
+
+/* May the call that ends the segment count the run? It has the flags and a register free, but nothing
+ * to go back to if there is no room for the counter. */
+static bool fold_line(struct translation *t, unsigned last, uint32_t run, uint32_t stub)
+{
+    enum instruction_class class = t->instructions[last].class;
+    if (t->python || (class != CLASS_CALL && class != CLASS_CALL_INDIRECT) ||
+        !lines_have_room(t, run, stub))
+        return false;
+    t->folded_line = lines_plan_run(t, last, run, stub, true);
+    return true;
 }
 
 /*
@@ -451,13 +463,15 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     unsigned counted = segment_instructions(t, first, end);
     bool lines = options.line_detail;
     bool whole = turns_are_on(); /* counted before it runs */
-    bool folds = !whole && !lines && folds_count(t, end - 1);
+    uint32_t run = lines ? lines_run(t, t->run, end) : 0;
+    uint32_t stub = lines && !t->python ? lines_stub(t, end - 1) : 0;
+    bool folds = !whole && folds_count(t, end - 1) && (!lines || fold_line(t, end - 1, run, stub));
     bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
                   end < t->count && !(lines && t->python && t->evaluates);
     bool adds = !folds && !defers && t->uncounted + counted;
     unsigned place = whole ? first : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
-    t->segments[t->segment_count++] = lines ? lines_run(t, t->run, end) : 0;
+    t->segments[t->segment_count++] = run;
     bool swaps = first == 0 && code_function_swaps(t->function) &&
                  t->pc == t->function->start + t->function->module->bias;
     if (t->python || whole || swaps)
@@ -469,7 +483,9 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     if (turns_are_on() && counted)
         turns_emit(t, first, counted);
     t->uncounted += counted;
-    t->folded = folds ? t->uncounted : 0;
+    t->folded = folds && !lines ? t->uncounted : 0;
+    if (!folds)
+        t->folded_line = (struct line_count){0};
     for (unsigned i = first; i < end; i++) {
         if (adds && i == place) {
             if (lines || i == 0) /* a signal had better not step through it */
@@ -477,9 +493,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             give_vectors(t, false);
             add_mark(t, MARK_ENGINE, 0, 0, 0);
             if (lines) {
-                emit_line_count(t, i, t->segments[t->segment_count - 1]);
-                if (!t->python)
-                    emit_line_count(t, i, lines_stub(t, end - 1));
+                emit_line_count(t, i, run, stub);
             } else {
                 vectors_emit_count(&t->code, t->uncounted);
             }
@@ -503,8 +517,10 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             python_emit_line_look(t, i + 1);
         }
     }
-    if (folds)
+    if (folds) {
         t->uncounted = 0;
+        t->run = end;
+    }
 }
 
 /* Aligned: the program may have asked for alignment checks (AC). */

@@ -36,8 +36,9 @@ struct translation {
     int ahead;
     unsigned uncounted; /* instructions that ran by here and are in no counter yet */
     unsigned run;       /* line detail: the first instruction that is in no counter yet */
-    unsigned folded;    /* instructions that the segment's last one has yet to count */
-    uint32_t block;     /* number */
+    unsigned folded;    /* instructions that the segment's last one has yet to count; at line */
+    struct line_count folded_line; /* detail the run, if it has a place */
+    uint32_t block;                /* number */
     struct code_function *function;
     unsigned part; /* at most so many instructions and no branch, the last to run; 0: a block */
     struct python_module *python; /* watched; NULL: this is not its evaluator */

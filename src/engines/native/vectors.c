@@ -1,6 +1,7 @@
 /* vectors.c: see vectors.h. */
 #include "engines/native/vectors.h"
 #include "core/processor.h"
+#include "engines/native/record.h"
 #include "engines/native/text.h"
 
 #define FIELD(member) ((uint32_t)offsetof(struct native_thread, member))
@@ -175,6 +176,8 @@ void vectors_emit_add(struct emitter *e, int instructions)
 void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
 {
     unsigned count = vectors.count;
+    if (options.line_detail)
+        return;
     op_context(e, ADD, count, count, context);
     op_context(e, STORE, count, 0, context);
     if (begins) {
@@ -187,6 +190,20 @@ void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
     } else {
         emit_bytes(e, "\xc4\x41\x01\xef\xff", 5); /* vpxor xmm15, xmm15, xmm15 */
     }
+}
+
+static void op_far(struct emitter *e, struct vector_op op, unsigned base, uint32_t offset)
+{
+    emit_prefix(e, op, vectors.count, 0);
+    emit_byte(e, 0x80 | (vectors.count & 7) << 3 | base);
+    emit_u32(e, offset);
+}
+
+void vectors_emit_increment(struct emitter *e, unsigned base, uint32_t offset)
+{
+    op_far(e, LOAD_64, base, offset);
+    op_constant(e, ADD, vectors.count, vectors.count, 1);
+    op_far(e, STORE_64, base, offset);
 }
 
 void vectors_emit_load_top(struct emitter *e, unsigned reg)

@@ -35,8 +35,12 @@ void vectors_emit_count(struct emitter *e, unsigned instructions);
 void vectors_emit_add(struct emitter *e, int instructions);
 
 /* What was counted is added to the context in register `context`; what follows is counted from
- * nothing or, if it `begins` with a call, from one call. */
+ * nothing or, if it `begins` with a call, from one call. At line detail nothing is: the register is
+ * free for whoever needs one. */
 void vectors_emit_settle(struct emitter *e, unsigned context, bool begins);
+
+/* Line detail: [base + offset] += 1; flags stay. */
+void vectors_emit_increment(struct emitter *e, unsigned base, uint32_t offset);
 
 void vectors_emit_load_top(struct emitter *e, unsigned reg);
 void vectors_emit_push(struct emitter *e);
