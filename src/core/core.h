@@ -81,6 +81,7 @@ struct stack {
     struct stack *next;           /* all stacks of the process */
     struct stack *next_suspended; /* in its hash bucket */
     bool suspended;
+    bool displaced; /* another stack is where it was: it has moved, or is over */
     struct stack_entry
         *parked;               /* while suspended: the newest entry before a scheduler's, or NULL */
     struct stack *next_parked; /* in its hash bucket */
@@ -152,6 +153,7 @@ struct core_options {
     bool keep_tail_calls;
     bool start_off;
     bool calls_push;       /* a call puts its return address on the stack, below the frame's end */
+    bool tops_are_late;    /* other threads' hot.top is what it was when they last left their code */
     uint32_t max_contexts; /* 0: no limit */
 };
 
@@ -169,6 +171,7 @@ struct core {
     struct stack *stacks;
     struct stack *suspended[SUSPENDED_BUCKETS]; /* by the stack pointer of the newest entry */
     struct stack *parked[SUSPENDED_BUCKETS];    /* by that of stack.parked */
+    bool stacks_move;                           /* the program has moved one: more is looked at */
     struct plane_root *roots;
     uint32_t root_count, root_capacity;
     struct part *parts;

@@ -21,7 +21,8 @@
  *      for calls that were made on a scheduler's stack (stack_switch_point); such a part of the
  * stack of another thread is taken from there
  *   3. an entry below others that were not left has: calls were made on a stack within this one;
- *      or it has but for sp, and the stack's other words lie around sp: the program has moved it
+ *      or it has but for sp, and the stack's other words lie around sp: the program has moved it;
+ *      or frame pointers say whose stack it is, and from which calls
  *   4. sp lies on another stack that is known: went there some other way (longjmp between stacks)
  *   5. sp lies on no stack that is known, or control starts a function where no frame's end is:
  *      a new stack
@@ -72,10 +73,9 @@ static void pop_to(struct core *core, struct thread *thread, struct stack_entry 
     (void)core;
 }
 
-static bool continue_others(struct core *core, struct thread *thread, uint64_t target, uint64_t sp,
-                            bool moved)
+static bool continue_others(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
-    struct stack *taken = stack_take_over(core, thread, target, sp, moved);
+    struct stack *taken = stack_take_over(core, thread, target, sp);
 
     if (!taken)
         return false;
@@ -110,6 +110,19 @@ static bool starts_on_fresh_stack(struct core *core, const struct thread *thread
                stack_will_return(core, &hot->top[-1], hot->top[-1].stack_pointer - 8);
     return hot->top[-1].stack_pointer - sp > STACK_FIRST_REACH &&
            hot->top - 1 > thread->stack->base;
+}
+
+/* Is sp neither in a frame of the running stack nor near the newest? Nor in one that was made on a
+ * scheduler's stack. */
+static bool is_elsewhere(const struct thread *thread, uint64_t sp)
+{
+    uint64_t newest = thread->hot->top[-1].stack_pointer, lowest = newest - STACK_FIRST_REACH;
+    const struct stack_entry *point = stack_switch_point(thread->stack, thread->hot->top);
+
+    if (point && sp >= lowest && sp <= point->stack_pointer)
+        return false;
+    return sp < (point ? point[-1].stack_pointer : lowest) ||
+           sp >= thread->stack->base->stack_pointer;
 }
 
 /* Explanations 1 to 7 of the head comment. True if entries or stacks changed. */
@@ -148,18 +161,21 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
         pop_to(core, thread, other->base + place);
         return true;
     }
-    if (continue_others(core, thread, target, sp, false))
+    if (continue_others(core, thread, target, sp))
         return true;
     struct stack_entry *below = stack_find_below(thread, target, sp);
     if (!below)
+        below = stack_follow_grown(core, thread, target, sp);
+    if (!below && is_elsewhere(thread, sp) && !code_map_is_entry(&core->code, target)) {
+        if (stack_rebuild(core, thread, target, sp))
+            return true;
         below = stack_follow_moved(core, thread, target, sp);
+    }
     if (below) {
         core->repairs[REPAIR_STACK_SWITCH]++;
         pop_to(core, thread, below);
         return true;
     }
-    if (continue_others(core, thread, target, sp, true))
-        return true;
     other = stack_owner_of(core, thread, sp);
     if (!other &&
         stack_owner_of(core, thread, thread->stack->base->stack_pointer - 8) == thread->stack &&

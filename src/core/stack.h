@@ -24,8 +24,11 @@ bool stack_is_in(const struct stack *stack, uint64_t start, uint64_t end);
 void stack_save(struct core *core, struct thread *thread);
 void stack_load(struct core *core, struct thread *thread, struct stack *stack);
 void stack_switch_to(struct core *core, struct thread *thread, struct stack *stack);
-/* A stack without a past, of which sp is the beginning. */
+/* A stack without a past, of which sp is the beginning: the bottom is put so much higher. */
+#define STACK_START_ROOM 64
 void stack_start_new(struct core *core, struct thread *thread, uint64_t sp);
+/* The same, but nobody runs on it yet. */
+struct stack *stack_at(struct core *core, struct thread *thread, uint64_t sp);
 
 /* The suspended stack that goes on there, and the entry that says so; NULL for none. */
 struct stack *stack_find_suspended(struct core *core, uint64_t target, uint64_t sp,
@@ -55,20 +58,37 @@ bool stack_will_return(const struct core *core, const struct stack_entry *entry,
 struct code_function *stack_pushed_caller(struct core *core, const struct thread *thread,
                                           uint64_t target, uint64_t sp, uint64_t *back);
 
+/* The length of the call before a return address, 0 if there is none. */
+unsigned stack_call_length(uint64_t return_address);
+
 /* ---- stack_moved.c ---- */
 
 /* The newest entry of the running stack that says exactly this; NULL if none does. */
 struct stack_entry *stack_find_below(const struct thread *thread, uint64_t target, uint64_t sp);
 
-/* A stack that the program has copied elsewhere gets its new place and is the running one; the
- * result is its entry to return to, NULL where nothing moved. */
+/* The running stack, or one that waits, was copied elsewhere by the program: it gets its new place and
+ * is the running one. The result is its entry to return to, NULL where nothing moved. */
+struct stack_entry *stack_follow_grown(struct core *core, struct thread *thread, uint64_t target,
+                                       uint64_t sp);
 struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread, uint64_t target,
                                        uint64_t sp);
 
-/* The part of another thread's stack that goes on on this thread, moved if `moved`; NULL for
- * none. */
+/* Are the calls before `newest` still where they were? */
+bool stack_lies_there(const struct core *core, const struct stack *stack,
+                      const struct stack_entry *newest);
+
+/* Stacks that do not run, and are where `stack` is from `lowest` on, are not there any more. */
+void stack_displace_others(struct core *core, const struct stack *stack, uint64_t lowest);
+
+/* The part of another thread's stack that goes on on this thread; NULL for none. */
 struct stack *stack_take_over(struct core *core, const struct thread *thread, uint64_t target,
-                              uint64_t sp, bool moved);
+                              uint64_t sp);
+
+/* ---- stack_rebuilt.c ---- */
+
+/* False: frame pointers do not say what the stack is. Else it is the running one, and goes on at
+ * `target`. */
+bool stack_rebuild(struct core *core, struct thread *thread, uint64_t target, uint64_t sp);
 
 /* ---- stack_swapped.c ---- */
 

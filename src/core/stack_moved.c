@@ -23,6 +23,9 @@ struct stack_entry *stack_find_below(const struct thread *thread, uint64_t targe
     return NULL;
 }
 
+/* Calls that are compared, where stacks move and where nothing says that they do. */
+enum { ENOUGH = 64, FEW = 4 };
+
 static bool reads_as(uint64_t address, uint64_t expected)
 {
     uint64_t word;
@@ -43,110 +46,223 @@ static bool lies_in_frame(const struct stack_entry *entry, uint64_t distance)
     return false;
 }
 
+/* Do the calls before `newest` lie `distance` further? How many were looked at, of `most`; -1 if not. */
+static int calls_found(const struct stack *stack, const struct stack_entry *newest, int most,
+                       uint64_t distance)
+{
+    int seen = 0;
+
+    for (const struct stack_entry *entry = newest - 1; entry > stack->base && seen < most;
+         entry--) {
+        /* A function that has no frame yet has its return address in a register, if not pushed. */
+        if (entry->stack_pointer == newest->stack_pointer)
+            continue;
+        if (!lies_in_frame(entry, distance))
+            return -1;
+        seen++;
+    }
+    return seen;
+}
+
+bool stack_lies_there(const struct core *core, const struct stack *stack,
+                      const struct stack_entry *newest)
+{
+    if (!core->options.calls_push && !core->stacks_move)
+        return true; /* return addresses may be in registers */
+    return calls_found(stack, newest, core->stacks_move ? ENOUGH : FEW, 0) >= 0;
+}
+
 /* Do the calls up to `newest` lie, in the same words, `distance` further? The return address of
  * the newest was taken already; where there is no other, the word above it must be the same and
  * point to code. */
 static bool is_copied(struct core *core, const struct stack *stack,
                       const struct stack_entry *newest, uint64_t distance)
 {
-    enum { ENOUGH = 64 };
-    unsigned seen = 0;
-
-    for (const struct stack_entry *entry = newest - 1; entry > stack->base && seen < ENOUGH;
-         entry--) {
-        /* A function that has no frame yet has its return address in a register, if not pushed. */
-        if (entry->stack_pointer == newest->stack_pointer)
-            continue;
-        if (!lies_in_frame(entry, distance))
-            return false;
-        seen++;
-    }
+    int seen = calls_found(stack, newest, ENOUGH, distance);
     uint64_t word;
-    return seen || (platform_read(newest->stack_pointer, &word, sizeof word) &&
-                    reads_as(newest->stack_pointer + distance, word) &&
-                    code_map_find(&core->code, word).module);
+
+    return seen > 0 || (seen == 0 && platform_read(newest->stack_pointer, &word, sizeof word) &&
+                        reads_as(newest->stack_pointer + distance, word) &&
+                        code_map_find(&core->code, word).module);
 }
 
-/* The entry of `stack`, which ends at `top`, that says this but for the stack pointer, because all
- * of the stack up to it was copied to another place; NULL if none. */
-static struct stack_entry *find_copied(struct core *core, const struct stack *stack,
-                                       struct stack_entry *top, uint64_t target, uint64_t sp)
+/* How many of the words above the newest call are others `distance` further, but for addresses within
+ * the stack, which are moved with it; of COMPARED, the first ones. */
+enum { COMPARED = 64, CHANGED_WHILE_WAITING = 4 };
+
+static unsigned words_changed(const struct stack *stack, const struct stack_entry *newest,
+                              uint64_t distance)
+{
+    uint64_t before[COMPARED], after[COMPARED];
+    uint64_t count = (stack->base->stack_pointer - newest->stack_pointer) / sizeof *before;
+    unsigned changed = 0;
+
+    if (count > COMPARED)
+        count = COMPARED;
+    if (!platform_read(newest->stack_pointer, before, count * sizeof *before) ||
+        !platform_read(newest->stack_pointer + distance, after, count * sizeof *after))
+        return COMPARED;
+    for (unsigned i = 0; i < count; i++)
+        changed += after[i] != before[i] && after[i] != before[i] + distance;
+    return changed;
+}
+
+/* A stack that was copied to another place, and the entry to go on behind. Goroutines do the same at
+ * many places, so that return addresses alone do not tell one from another. What else a stack has is
+ * the same in its copy, as long as nobody has used the old memory again; and a stack whose memory
+ * somebody has used again is no longer there. */
+struct copied {
+    struct stack *stack;
+    struct stack_entry *entry;
+    unsigned doubt;
+};
+
+/* `most`: of the newest before `top`. */
+static void look_for_copy(struct core *core, struct stack *stack, struct stack_entry *top,
+                          uint32_t most, uint64_t target, uint64_t sp, struct copied *best)
 {
     struct stack_entry *entry = top;
 
-    for (unsigned seen = 0; --entry > stack->base && seen < LOOK_BELOW; seen++)
-        if (entry->return_address == target &&
-            is_copied(core, stack, entry, sp - entry->stack_pointer))
-            return entry;
-    return NULL;
+    for (uint32_t seen = 0; --entry > stack->base && seen < most; seen++) {
+        uint64_t distance = sp - entry->stack_pointer;
+        if (entry->return_address != target || !is_copied(core, stack, entry, distance))
+            continue;
+        unsigned doubt = words_changed(stack, entry, distance);
+        if (doubt > CHANGED_WHILE_WAITING && !stack->displaced && is_copied(core, stack, entry, 0))
+            continue; /* another that waits at the same place */
+        if (!best->entry || doubt < best->doubt)
+            *best = (struct copied){stack, entry, doubt};
+    }
 }
 
-static void move_stack(struct stack *stack, const struct stack_entry *newest, uint64_t sp)
+void stack_displace_others(struct core *core, const struct stack *moved, uint64_t lowest)
+{
+    for (struct stack *stack = core->stacks; stack; stack = stack->next) {
+        if (stack == moved || !stack->suspended || stack->for_signal)
+            continue;
+        const struct stack_entry *newest = stack->parked ? stack->parked : stack->saved.top - 1;
+        uint64_t end = stack->base->stack_pointer - STACK_START_ROOM;
+        if (newest->stack_pointer < moved->base->stack_pointer - STACK_START_ROOM && lowest < end)
+            stack->displaced = true;
+    }
+}
+
+static void move_stack(struct core *core, struct stack *stack, const struct stack_entry *newest,
+                       uint64_t sp)
 {
     uint64_t distance = sp - newest->stack_pointer;
 
     for (struct stack_entry *entry = stack->base; entry <= newest; entry++)
         entry->stack_pointer += distance;
     stack_note_mapping(stack, sp);
+    stack->displaced = false;
+    core->stacks_move |= distance != 0;
+    stack_displace_others(core, stack, sp);
 }
 
-/* Go copies the stack of a goroutine that has become too small, and goes on in the copy, where the
- * last call would have returned to. Such a stack gets its new place and is the running one; the
- * result is its entry to return to, NULL where nothing moved. */
-struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread, uint64_t target,
-                                       uint64_t sp)
-{
-    struct stack_entry *entry = find_copied(core, thread->stack, thread->hot->top, target, sp);
+/* ---- stacks that go on on another thread ---- */
 
-    if (entry) {
-        move_stack(thread->stack, entry, sp);
-        return entry;
-    }
-    for (struct stack *stack = core->stacks; stack; stack = stack->next) {
-        if (!stack->suspended || stack->for_signal)
-            continue;
-        entry = find_copied(core, stack, stack->saved.top, target, sp);
-        if (!entry)
-            continue;
-        ptrdiff_t place = entry - stack->base;
-        stack_unsuspend(core, stack);
-        move_stack(stack, entry, sp);
-        stack_switch_to(core, thread, stack); /* may give the entries more room, elsewhere */
-        core->repairs[REPAIR_STACK_SWITCH]--; /* counted by the caller */
-        return stack->base + place;
-    }
+/* One past the newest entry of another thread's stack that can go on on this one: what was called on a
+ * scheduler's stack cannot. Where its top is not known, all entries may; NULL for none. */
+static struct stack_entry *end_of_running(const struct core *core, const struct thread *other)
+{
+    if (core->options.tops_are_late)
+        return other->stack->limit;
+    return stack_switch_point(other->stack, other->hot->top);
+}
+
+/* A new stack that has another thread's entries up to `newest`, which is at `sp` now. */
+static struct stack *take_part(struct core *core, const struct stack *running,
+                               struct stack_entry *newest, uint64_t sp)
+{
+    size_t count = newest + 1 - running->base;
+    struct stack *part = stack_new(core, running->base->context, running->base->stack_pointer);
+
+    stack_reserve(part, count + 1);
+    for (size_t i = 0; i < count; i++)
+        part->base[i] = running->base[i];
+    part->saved.top = part->base + count;
+    part->saved.current = newest->context;
+    part->plane = running->plane;
+    move_stack(core, part, part->saved.top - 1, sp);
+    newest->return_address = 0; /* the scheduler will not return there */
+    return part;
+}
+
+/* The entry of another thread's stack that says exactly this. Where its top is not known, the entry may
+ * have been popped since: the program's stack must have the return addresses of all those below. */
+static struct stack_entry *find_running(struct core *core, const struct thread *other,
+                                        uint64_t target, uint64_t sp)
+{
+    struct stack_entry *end = end_of_running(core, other);
+
+    if (end && !core->options.tops_are_late)
+        return stack_entry_says(end - 1, target, sp) &&
+                       stack_lies_there(core, other->stack, end - 1)
+                   ? end - 1
+                   : NULL;
+    for (struct stack_entry *entry = other->stack->base + 1; end && entry < end; entry++)
+        if (stack_entry_says(entry, target, sp) && stack_lies_there(core, other->stack, entry))
+            return entry;
     return NULL;
 }
 
 /* A goroutine goes on on another thread than the one that it was left on, whose scheduler is still
- * called from it: the part of that thread's stack that is the goroutine's, moved if it has.
- * NULL: there is none. */
+ * called from it: the part of that thread's stack that is the goroutine's. NULL: there is none. */
 struct stack *stack_take_over(struct core *core, const struct thread *thread, uint64_t target,
-                              uint64_t sp, bool moved)
+                              uint64_t sp)
 {
     for (struct thread *other = core->threads; other; other = other->next) {
         if (other == thread || other->ended)
             continue;
-        struct stack_entry *point = stack_switch_point(other->stack, other->hot->top);
-        struct stack_entry *newest = NULL;
-        if (point && !moved && stack_entry_says(point - 1, target, sp))
-            newest = point - 1;
-        else if (point && moved)
-            newest = find_copied(core, other->stack, point, target, sp);
-        if (!newest)
-            continue;
-        size_t count = newest + 1 - other->stack->base;
-        struct stack *part =
-            stack_new(core, other->stack->base->context, other->stack->base->stack_pointer);
-        stack_reserve(part, count + 1);
-        for (size_t i = 0; i < count; i++)
-            part->base[i] = other->stack->base[i];
-        part->saved.top = part->base + count;
-        part->saved.current = newest->context;
-        part->plane = other->stack->plane;
-        move_stack(part, part->saved.top - 1, sp);
-        newest->return_address = 0; /* the scheduler will not return there */
-        return part;
+        struct stack_entry *newest = find_running(core, other, target, sp);
+        if (newest)
+            return take_part(core, other->stack, newest, sp);
     }
     return NULL;
+}
+
+/* Go copies the stack of a goroutine that has become too small, and goes on in the copy, where the
+ * last call would have returned to. */
+struct stack_entry *stack_follow_grown(struct core *core, struct thread *thread, uint64_t target,
+                                       uint64_t sp)
+{
+    struct copied copied = {0};
+
+    look_for_copy(core, thread->stack, thread->hot->top, LOOK_BELOW, target, sp, &copied);
+    if (!copied.entry || copied.doubt > CHANGED_WHILE_WAITING)
+        return NULL;
+    move_stack(core, thread->stack, copied.entry, sp);
+    return copied.entry;
+}
+
+/* The stack of one that waits is copied if it is too large. */
+struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread, uint64_t target,
+                                       uint64_t sp)
+{
+    struct copied copied = {0};
+
+    for (struct stack *stack = core->stacks; stack; stack = stack->next)
+        if (stack->suspended && !stack->for_signal)
+            look_for_copy(core, stack, stack->saved.top, LOOK_BELOW, target, sp, &copied);
+    for (struct thread *other = core->threads; other; other = other->next) {
+        struct stack_entry *end =
+            other == thread || other->ended ? NULL : end_of_running(core, other);
+        uint32_t most = core->options.tops_are_late ? UINT32_MAX : LOOK_BELOW;
+        if (end)
+            look_for_copy(core, other->stack, end, most, target, sp, &copied);
+    }
+    struct stack *stack = copied.stack;
+    if (!stack)
+        return NULL;
+    ptrdiff_t place = copied.entry - stack->base;
+    if (stack->suspended) {
+        stack_unsuspend(core, stack);
+        move_stack(core, stack, copied.entry, sp);
+    } else {
+        stack = take_part(core, stack, copied.entry, sp);
+    }
+    stack_switch_to(core, thread, stack); /* may give the entries more room, elsewhere */
+    core->repairs[REPAIR_STACK_SWITCH]--; /* counted by the caller */
+    return stack->base + place;
 }

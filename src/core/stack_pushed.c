@@ -18,14 +18,14 @@
 #include "core/stack.h"
 #include "core/platform.h"
 
-/* Do the bytes end with an x86 call? The shapes: e8 and four bytes; ff with /2 in its second byte,
- * which says by mod and rm how many follow. */
-static bool ends_with_call(const uint8_t bytes[7])
+/* The length of the x86 call that the bytes end with, 0 if they do not. The shapes: e8 and four bytes;
+ * ff with /2 in its second byte, which says by mod and rm how many follow. */
+static unsigned call_at_end(const uint8_t bytes[7])
 {
     const uint8_t *end = bytes + 7;
 
     if (end[-5] == 0xe8)
-        return true;
+        return 5;
     for (unsigned length = 2; length <= 7; length++) {
         const uint8_t *at = end - length;
         unsigned mod = at[1] >> 6, rm = at[1] & 7;
@@ -35,16 +35,18 @@ static bool ends_with_call(const uint8_t bytes[7])
         if (mod != 3 && rm == 4)
             follow++; /* a SIB byte, and where that has no base, an address */
         if (length == 2 + follow || (!mod && rm == 4 && length == 7 && (at[2] & 7) == 5))
-            return true;
+            return length;
     }
-    return false;
+    return 0;
 }
 
-static bool follows_call(uint64_t address)
+unsigned stack_call_length(uint64_t return_address)
 {
     uint8_t bytes[7];
 
-    return platform_read(address - sizeof bytes, bytes, sizeof bytes) && ends_with_call(bytes);
+    if (!platform_read(return_address - sizeof bytes, bytes, sizeof bytes))
+        return 0;
+    return call_at_end(bytes);
 }
 
 bool stack_has_on_top(const struct core *core, uint64_t sp, uint64_t return_address)
@@ -79,7 +81,7 @@ struct code_function *stack_pushed_caller(struct core *core, const struct thread
         code_map_is_entry(&core->code, *back))
         return NULL;
     struct code_function *caller = code_map_find(&core->code, *back).function;
-    if (!caller || (caller != thread->hot->current->code && !follows_call(*back)))
+    if (!caller || (caller != thread->hot->current->code && !stack_call_length(*back)))
         return NULL;
     /* The return address of the frame itself was moved down, but where a function that calls itself
      * from there goes on after it caught something. */

@@ -73,17 +73,26 @@ bool stack_entry_says(const struct stack_entry *entry, uint64_t target, uint64_t
     return entry->return_address == target && entry->stack_pointer == sp;
 }
 
+/* Does the stack go on there, behind `entry`? A program that moves stacks may have put another one that
+ * waits at the same place to where this one was. */
+static bool goes_on(const struct core *core, const struct stack *stack,
+                    const struct stack_entry *entry, uint64_t target, uint64_t sp)
+{
+    return stack_entry_says(entry, target, sp) && !stack->displaced &&
+           stack_lies_there(core, stack, entry);
+}
+
 /* The stack that goes on there, and the entry that says so; NULL for none. */
 struct stack *stack_find_suspended(struct core *core, uint64_t target, uint64_t sp,
                                    const struct stack_entry **entry)
 {
     for (struct stack *at = core->suspended[suspended_bucket(sp)]; at; at = at->next_suspended)
-        if (stack_entry_says(at->saved.top - 1, target, sp)) {
+        if (goes_on(core, at, at->saved.top - 1, target, sp)) {
             *entry = at->saved.top - 1;
             return at;
         }
     for (struct stack *at = core->parked[suspended_bucket(sp)]; at; at = at->next_parked)
-        if (stack_entry_says(at->parked, target, sp)) {
+        if (goes_on(core, at, at->parked, target, sp)) {
             *entry = at->parked;
             return at;
         }
@@ -131,6 +140,7 @@ struct stack *stack_new(struct core *core, struct context *context, uint64_t sp)
                                           .code = core->no_landing};
     stack->saved = (struct hot){.current = context, .top = stack->base + 1};
     stack->start_unknown = !sp;
+    stack->displaced = false;
     stack->python.count = 0;
     stack_forget_swapped(stack);
     if (sp)
@@ -328,20 +338,26 @@ struct stack *stack_owner_of(struct core *core, const struct thread *thread, uin
     if (!platform_find_mapping(sp, &start, &end))
         return NULL;
     for (struct stack *stack = core->stacks; stack; stack = stack->next)
-        if (stack_is_in(stack, start, end) && !stack->start_unknown &&
+        if (stack_is_in(stack, start, end) && !stack->start_unknown && !stack->displaced &&
             stack->base->stack_pointer >= sp &&
             (!owner || stack->base->stack_pointer < owner->base->stack_pointer))
             owner = stack;
     return owner && (owner->suspended || owner == thread->stack) ? owner : NULL;
 }
 
+/* Room for the return address that a started function finds above its frame, and for what the
+ * program's own start-up code pops. */
+struct stack *stack_at(struct core *core, struct thread *thread, uint64_t sp)
+{
+    return stack_new(core, root_in_plane(core, thread, core->plane), sp + STACK_START_ROOM);
+}
+
 void stack_start_new(struct core *core, struct thread *thread, uint64_t sp)
 {
-    struct context *root = root_in_plane(core, thread, core->plane);
+    struct stack *stack = stack_at(core, thread, sp);
 
-    /* Room for the return address that a started function finds above its frame, and for what
-     * the program's own start-up code pops. */
-    stack_switch_to(core, thread, stack_new(core, root, sp + 64));
+    stack_displace_others(core, stack, sp);
+    stack_switch_to(core, thread, stack);
     core->repairs[REPAIR_STACK_SWITCH]--;
     core->repairs[REPAIR_NEW_STACK]++;
 }

@@ -178,6 +178,7 @@ void record_init(char **command)
         .python_lines = options.line_detail,
         .keep_tail_calls = options.keep_tail_calls,
         .calls_push = true,
+        .tops_are_late = true,
         .start_off = options.start_off,
         .max_contexts = options.max_contexts,
     };
