@@ -198,17 +198,19 @@ static void *grow(void *rows, uint32_t *capacity, size_t row_bytes)
 
 struct block *cache_add_block(uint64_t pc)
 {
+    static uint32_t made; /* not begun again: contexts may still know changes to old blocks */
+    const struct block fresh = {.pc = pc, .number = ++made};
     if (regions.old_blocks.next < regions.old_blocks.end) {
         struct block *block = &cache.blocks[regions.old_blocks.next++];
         arena_release(block->marks, block->mark_count * sizeof *block->marks);
         arena_release(block->segments, block->segment_count * sizeof *block->segments);
-        *block = (struct block){.pc = pc};
+        *block = fresh;
         return block;
     }
     if (cache.block_count == cache.block_capacity)
         cache.blocks = grow(cache.blocks, &cache.block_capacity, sizeof *cache.blocks);
     struct block *block = &cache.blocks[cache.block_count++];
-    *block = (struct block){.pc = pc};
+    *block = fresh;
     return block;
 }
 

@@ -54,14 +54,16 @@ static struct block *enter_block(struct native_thread *thread)
     bool plain = !thread->hot.pending_site;
     core_mismatch(&core, thread->thread, thread->pc, stack_pointer(thread));
     block = translate_block(thread->pc); /* the core may have found a function to begin here */
-    uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
+    uint32_t number = transition_number(block);
     /* No frame was left: it will be so again. But to go back to a Python frame is no call of it, nor
      * is to go on under another name. */
     plain = plain && thread->hot.top == top && thread->thread->stack == stack &&
             !context_renamed(before, thread->hot.current);
-    if (plain && !(thread->hot.current->function->flags & CODE_FUNCTION_PYTHON))
+    if (plain && !(thread->hot.current->function->flags & CODE_FUNCTION_PYTHON)) {
         *fast_call_slot(thread, before, number) =
             (struct child_slot){.key = before->key + number, .child = thread->hot.current};
+        *fast_beside(before, number) = fast_beside_value(number, thread->hot.current);
+    }
     return block;
 }
 
@@ -126,7 +128,6 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
                           struct block *callee)
 {
     const struct exit *exit = &cache.exits[id];
-    struct context_slot *beside = &caller->slots[exit->site % CONTEXT_SLOTS];
     bool direct = exit->kind == EXIT_CALL;
     struct child_slot slot = {.key = caller->key + exit->site, .child = thread->hot.current};
     if (!direct) {
@@ -135,8 +136,7 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
     }
     *(direct ? fast_call_slot(thread, caller, exit->site)
              : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
-    if (!beside->site || beside->site == exit->site)
-        *beside = (struct context_slot){exit->site, thread->hot.current};
+    *fast_beside(caller, exit->site) = fast_beside_value(exit->site, thread->hot.current);
 }
 
 static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)

@@ -58,9 +58,9 @@ static struct child_slot *slot_at(const struct native_thread *thread, uint32_t h
     return (struct child_slot *)((uint8_t *)thread->children + (hash & SLOT_MASK));
 }
 
-static uint8_t context_slot(uint32_t site)
+static uint8_t context_slot(uint32_t number)
 {
-    return offsetof(struct context, slots) + site % CONTEXT_SLOTS * sizeof(struct context_slot);
+    return offsetof(struct context, slots) + number % CONTEXT_SLOTS * sizeof(struct context_slot);
 }
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
@@ -196,7 +196,8 @@ static void emit_remember_last(struct emitter *e, unsigned context, unsigned chi
     op_far(e, OP_STORE, child, slots, last_place(site) + offsetof(struct site_slot, child));
 }
 
-/* The child is not beside the context in rcx: it may be what the site did last, or in the table. On to `back` with it in rax. */
+/* The child is not beside the context in rcx: it may be what the site did last, or in the table, and
+ * is beside it then. On to `back` with it in rax. */
 static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
 {
     struct emitter missed = cold_begin();
@@ -221,6 +222,8 @@ static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, missed_at);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
+    store_constant(e, RCX, context_slot(site) + offsetof(struct context_slot, site), site);
+    op_memory(e, OP_STORE, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
     emit_remember_last(e, RCX, RAX, RDX, site);
     emit_unspill(e, RDX);
     emit_jump(e, back);
@@ -228,7 +231,8 @@ static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
     return address;
 }
 
-/* cmp qword [context + slot's site], site; the core may have an address there, which no site is */
+/* cmp qword [context + slot's site], site, with its sign; the core may have an address there, which
+ * no site is */
 static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site)
 {
     emit_byte(e, 0x48);
@@ -238,15 +242,22 @@ static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site
     emit_u32(e, site);
 }
 
-/* rax = the child of the context in rcx. */
-static void emit_child(struct emitter *e, uint32_t site, uint64_t miss)
+struct child_lookup emit_beside(struct emitter *e, uint32_t number)
 {
-    const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4;
-    uint64_t back = e->address + compare_bytes + branch_bytes + load_bytes;
-    uint64_t elsewhere = cold_child(site, miss, back);
-    emit_compare_site(e, RCX, site);
-    jump_if(e, IF_NOT_EQUAL, elsewhere);
-    op_memory(e, OP_LOAD, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
+    struct child_lookup lookup;
+    emit_compare_site(e, RCX, number);
+    jump_if(e, IF_NOT_EQUAL, 0);
+    lookup.branch_end = e->out;
+    lookup.address = e->address;
+    op_memory(e, OP_LOAD, RAX, RCX, context_slot(number) + offsetof(struct context_slot, child));
+    lookup.back = e->address;
+    return lookup;
+}
+
+void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t miss)
+{
+    uint32_t distance = cold_child(number, miss, lookup->back) - lookup->address;
+    memcpy(lookup->branch_end - 4, &distance, 4);
 }
 
 _Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
@@ -280,7 +291,8 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     lines_emit_folded(e, &t->folded_line, RCX);
     emit_room_check(e, miss);
     emit_load(e, RCX, FIELD(hot.current));
-    emit_child(e, site, miss);
+    struct child_lookup lookup = emit_beside(e, site);
+    finish_beside(&lookup, site, miss);
     if (foreseen)
         emit_entry_check(e, target, miss);
     emit_settle(e, RCX, t->folded, true);
@@ -520,7 +532,6 @@ static uint64_t enter_code(void)
 void fast_renew(struct native_thread *thread)
 {
     returns_forget_old();
-    memset(thread->children, 0, CHILD_SLOTS * sizeof *thread->children);
     thread->generation = cache.generation;
 }
 

@@ -231,25 +231,19 @@ static uint64_t transition(struct block *block)
 {
     if (block->transition)
         return block->transition;
-    uint32_t number = TRANSITION | (uint32_t)(block - cache.blocks);
+    uint32_t number = transition_number(block);
     uint32_t id = cache_add_exit();
     cache.exits[id] = (struct exit){.kind = EXIT_MISMATCH, .target = block->pc};
-    uint64_t miss = cold_exit(id, flags_live(block), ALL_THREE, 0);
+    uint64_t miss = cold_exit(id, flags_live(block), RAX_RCX, 0);
     struct emitter cold = cold_begin(), *e = &cold;
     block->transition = cold.address;
-    emit_spill(e, RDX);
     emit_load(e, RCX, FIELD(hot.current));
-    emit_child_slot(e, RCX, number);
-    emit_child_address(e);
-    emit_constant(e, RDX, number);
-    op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
-    op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
-    jump_if(e, IF_NOT_EQUAL, miss);
-    op_memory(e, OP_LOAD, RDX, RAX, offsetof(struct child_slot, child));
+    struct child_lookup lookup = emit_beside(e, number);
     vectors_emit_settle(e, RCX, true);
-    emit_change_context(e, RDX, true);
-    emit_to_block(e, block, ALL_THREE);
+    emit_change_context(e, RAX, true);
+    emit_to_block(e, block, RAX_RCX);
     cold_end(e);
+    finish_beside(&lookup, number, miss);
     return block->transition;
 }
 
