@@ -74,13 +74,14 @@ static uint64_t cold_other_stack(uint64_t next, bool flags)
 /* rcx is the address that was popped, rax the shadow stack's top; both are borrowed. */
 struct landing {
     uint64_t next;
-    bool flags; /* are live there */
+    bool flags;      /* are live there */
+    unsigned counts; /* what follows is counted here */
     uint64_t wrong, other_stack;
 };
 
 static struct landing landing_plan(uint64_t next, bool flags)
 {
-    struct landing landing = {next, flags, cold_unverified(next, slow_return), 0};
+    struct landing landing = {next, flags, 0, cold_unverified(next, slow_return), 0};
     landing.other_stack = cold_other_stack(next, flags);
     return landing;
 }
@@ -97,7 +98,7 @@ static void landing_emit(struct emitter *e, const struct landing *landing)
     jump_if(e, IF_NOT_EQUAL, landing->other_stack);
     if (!options.line_detail) {
         emit_load(e, RCX, FIELD(hot.current));
-        vectors_emit_settle(e, RCX, false);
+        vectors_emit_settle_from(e, RCX, landing->counts);
     }
     op_memory(e, OP_LOAD, RCX, RAX, newest + ENTRY(context));
     emit_change_context(e, RCX, false);
@@ -123,6 +124,7 @@ static uint64_t other_landing(struct translation *t, unsigned index)
 static void emit_landing(struct translation *t, unsigned index)
 {
     struct landing landing = landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
+    landing.counts = t->counted_ahead = counts_at_landing(t, index);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     landing_emit(&t->code, &landing);
 }

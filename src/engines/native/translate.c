@@ -448,8 +448,16 @@ static bool fold_line(struct translation *t, unsigned last, uint32_t run, uint32
     return true;
 }
 
+unsigned counts_at_landing(const struct translation *t, unsigned index)
+{
+    if (turns_are_on() || options.line_detail || t->python)
+        return 0;
+    return segment_instructions(t, index + 1, segment_end(t, index + 1));
+}
+
 /*
  * How a segment is counted, with what segments before it have left uncounted:
+ *   - by the landing before it, if there is one: t->uncounted is then less than nothing;
  *   - by the sequence of its last instruction;
  *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
  *     and the next segment counts for both (but for the lines of a Python evaluator, where some of
@@ -484,6 +492,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
         turns_emit(t, first, counted);
     t->uncounted += counted;
     t->folded = folds && !lines ? t->uncounted : 0;
+    t->counted_ahead = 0;
     if (!folds)
         t->folded_line = (struct line_count){0};
     for (unsigned i = first; i < end; i++) {
@@ -518,7 +527,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
         }
     }
     if (folds) {
-        t->uncounted = 0;
+        t->uncounted = -t->counted_ahead;
         t->run = end;
     }
 }

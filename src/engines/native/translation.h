@@ -36,7 +36,8 @@ struct translation {
     int ahead;
     unsigned uncounted; /* instructions that ran by here and are in no counter yet */
     unsigned run;       /* line detail: the first instruction that is in no counter yet */
-    unsigned folded;    /* instructions that the segment's last one has yet to count; at line */
+    unsigned counted_ahead; /* by the landing behind the segment's last instruction, a call */
+    unsigned folded;        /* instructions that the segment's last one has yet to count; at line */
     struct line_count folded_line; /* detail the run, if it has a place */
     uint32_t block;                /* number */
     struct code_function *function;
@@ -93,6 +94,10 @@ void emit_indirect_jump(struct translation *t, unsigned index);
 
 /* Does the sequence for instruction `index` count its whole segment? It has the flags free. */
 bool folds_count(const struct translation *t, unsigned index);
+
+/* Of the segment behind the call `index`: how many instructions its landing counts, which sets the
+ * count anyway; 0: the segment counts itself. */
+unsigned counts_at_landing(const struct translation *t, unsigned index);
 
 /* How many instructions a direct call or jump to `target` runs in a PLT stub that is folded into
  * it; 0 if it is not a stub of the plain kind. *slot is where the callee's address stands. */

@@ -173,15 +173,29 @@ void vectors_emit_add(struct emitter *e, int instructions)
         vectors_emit_count(e, instructions);
 }
 
+static void emit_settle(struct emitter *e, unsigned context)
+{
+    op_context(e, ADD, vectors.count, vectors.count, context);
+    op_context(e, STORE, vectors.count, 0, context);
+}
+
+void vectors_emit_settle_from(struct emitter *e, unsigned context, unsigned instructions)
+{
+    if (!instructions) {
+        vectors_emit_settle(e, context, false);
+        return;
+    }
+    emit_settle(e, context);
+    op_constant(e, LOAD, vectors.count, 0, instructions);
+}
+
 void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
 {
-    unsigned count = vectors.count;
     if (options.line_detail)
         return;
-    op_context(e, ADD, count, count, context);
-    op_context(e, STORE, count, 0, context);
+    emit_settle(e, context);
     if (begins) {
-        op_constant(e, LOAD, count, 0, CONSTANT_CALL);
+        op_constant(e, LOAD, vectors.count, 0, CONSTANT_CALL);
         return;
     }
     /* In VEX the second register has its extension bit where emit_prefix has none to give. */

@@ -39,6 +39,9 @@ void vectors_emit_add(struct emitter *e, int instructions);
  * free for whoever needs one. */
 void vectors_emit_settle(struct emitter *e, unsigned context, bool begins);
 
+/* The same, and the count begins with so many instructions, which are about to run. */
+void vectors_emit_settle_from(struct emitter *e, unsigned context, unsigned instructions);
+
 /* Line detail: [base + offset] += 1; flags stay. */
 void vectors_emit_increment(struct emitter *e, unsigned base, uint32_t offset);
 
