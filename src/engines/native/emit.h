@@ -36,16 +36,16 @@ static inline void emit_u64(struct emitter *e, uint64_t value)
     emit_bytes(e, &value, 8);
 }
 
-/* `opcode` with register `reg` and memory operand gs:[offset], 64 bits wide. */
+/* `opcode` with register `reg` and memory operand gs:[offset], 64 bits wide. The offset is written as
+ * one from the instruction's end, which is a byte shorter: the cache is below 2 GB. */
 static inline void emit_thread_operand(struct emitter *e, uint8_t opcode, unsigned reg,
                                        uint32_t offset)
 {
     emit_byte(e, 0x65);
     emit_byte(e, 0x48 | (reg >> 3) << 2);
     emit_byte(e, opcode);
-    emit_byte(e, 0x04 | (reg & 7) << 3);
-    emit_byte(e, 0x25);
-    emit_u32(e, offset);
+    emit_byte(e, 0x05 | (reg & 7) << 3);
+    emit_u32(e, offset - (e->address + 4));
 }
 
 static inline void emit_store(struct emitter *e, uint32_t offset, unsigned reg)
