@@ -83,6 +83,14 @@ def test_surroundings_are_the_same(flags, compiled, folder):
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
+def test_calls_that_lead_elsewhere_later(detail, compiled, folder):
+    command = [compiled("turning_calls")]
+    ours, theirs = (recorded(folder, engine, command, detail) for engine in ENGINES)
+    assert ours == theirs
+    assert b"deep" in ours[2] and b"three" in ours[2]
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
 @pytest.mark.parametrize("way", ("rounds", "main_thread_first", "signalled"))
 def test_threads_take_turns_in_one_order(way, detail, compiled, folder):
     command = [compiled("ends"), way, 0]

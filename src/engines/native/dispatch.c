@@ -153,7 +153,9 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     struct block *to = enter_block(thread);
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
-    if (exit.slot && fast_may_foresee(target))
+    bool remakes = exit.slot ? fast_may_foresee(target)
+                             : exit.kind == EXIT_CALL_INDIRECT && fast_note_target(exit.site, target);
+    if (remakes)
         cache_remake(exit.pc);
     return to;
 }

@@ -11,7 +11,8 @@
  *            place that follows from the key alone; one comparison each. Settle the count, push
  *            the shadow entry, change context.
  *   call *   the same; the child's entry must be the target. On through a table of the blocks that
- *            are called (jumps.c).
+ *            are called (jumps.c). One that has called nothing else from several contexts becomes
+ *            a direct call, if the target is still that.
  *
  * Everything else leaves the cache and is told to the core, which also fills these tables.
  * Flags are never assumed dead: a direct call looks ahead into its callee, a landing into the code
@@ -26,6 +27,7 @@
  * that is a direct call, if the slot is still what it was.
  */
 #include "engines/native/fast.h"
+#include "engines/native/arena.h"
 #include "engines/native/assemble.h"
 #include "engines/native/jumps.h"
 #include "engines/native/maps.h"
@@ -410,13 +412,13 @@ uint64_t foreseen_target(uint64_t slot)
     return fast_may_foresee(target) ? target : 0;
 }
 
-/* The slot leads elsewhere by now: the block is to be made anew. rcx: the target. */
-static uint64_t cold_not_foreseen(struct translation *t, unsigned index, uint64_t target)
+/* The call leads elsewhere by now: the block is to be made anew. rcx: the target. */
+static uint64_t cold_not_foreseen(struct translation *t, unsigned index, uint64_t target, bool slot)
 {
     uint32_t id = new_exit(t, index, EXIT_CALL_INDIRECT, 0);
     cache.exits[id].site = call_site(t, index);
     cache.exits[id].landing = core.no_landing;
-    cache.exits[id].slot = true;
+    cache.exits[id].slot = slot;
     uint64_t out = cold_exit(id, false, 1 << RCX, t->folded);
     if (t->folded_line.place)
         out = lines_cold_folded(&t->folded_line, out);
@@ -432,7 +434,53 @@ static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
         emit_call_through(t, index, true);
         return;
     }
-    emit_verify(e, target, cold_not_foreseen(t, index, target));
+    emit_verify(e, target, cold_not_foreseen(t, index, target, true));
+    emit_call_to(t, index, target, true);
+}
+
+/* ---- indirect calls whose target is foreseen ---- */
+
+#define FORESEEN_AFTER 8 /* contexts: a block is not made twice for a call that is rare */
+
+/* By site: what it has called. */
+struct call_target {
+    uint32_t target;
+    uint16_t times;
+    bool varies;
+};
+
+static struct call_target *call_targets;
+
+static uint64_t foreseen_call(uint32_t site)
+{
+    const struct call_target *known = &call_targets[site];
+    return site < SITE_SLOTS && !known->varies && known->times >= FORESEEN_AFTER ? known->target : 0;
+}
+
+bool fast_note_target(uint32_t site, uint64_t target)
+{
+    struct call_target *known = &call_targets[site];
+    if (site >= SITE_SLOTS || known->varies)
+        return false;
+    if (!fast_may_foresee(target) || (known->times && known->target != target)) {
+        known->varies = true;
+        return known->times >= FORESEEN_AFTER;
+    }
+    known->target = target;
+    if (known->times < FORESEEN_AFTER)
+        known->times++;
+    return known->times == FORESEEN_AFTER;
+}
+
+/* The target is in rcx, which is spilled; the return address is pushed. */
+static void emit_call_register(struct translation *t, unsigned index)
+{
+    uint64_t target = foreseen_call(call_site(t, index));
+    if (!target) {
+        emit_call_through(t, index, false);
+        return;
+    }
+    emit_verify(&t->code, target, cold_not_foreseen(t, index, target, false));
     emit_call_to(t, index, target, true);
 }
 
@@ -482,7 +530,7 @@ void emit_call(struct translation *t, unsigned index)
         add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
         emit_push_constant(e, next);
         add_mark(t, MARK_ENGINE, 0, 0, 0);
-        emit_call_through(t, index, false);
+        emit_call_register(t, index);
     }
 }
 
@@ -537,6 +585,8 @@ void fast_renew(struct native_thread *thread)
 
 void fast_init(void)
 {
+    if (!call_targets)
+        call_targets = arena_allocate(SITE_SLOTS * sizeof *call_targets);
     vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS),
                             CACHE_START + CACHE_CONSTANTS);
     common.leave = leave_code();

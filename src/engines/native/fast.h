@@ -54,6 +54,10 @@ struct child_slot *fast_indirect_slot(const struct native_thread *thread,
 /* May calls through a slot that leads to `target` be made direct? */
 bool fast_may_foresee(uint64_t target);
 
+/* An indirect call went to `target`, and its context was not known. True: what is foreseen of it has
+ * changed, and its block is to be made anew. */
+bool fast_note_target(uint32_t site, uint64_t target);
+
 /* The thread has left the code of an older generation, and nothing leads it back there. */
 void fast_renew(struct native_thread *thread);
 
