@@ -44,21 +44,17 @@ enum conditions {
     IF_SIGN = 8,
 };
 
-/* inc qword [base + offset]; base is not rsp. */
-static inline void emit_increment(struct emitter *e, unsigned base, int8_t offset)
+/* inc qword [base + offset]; base is neither rsp nor r12. */
+static inline void emit_increment(struct emitter *e, unsigned base, int offset)
 {
-    emit_byte(e, 0x48);
+    bool near = offset == (int8_t)offset;
+    emit_byte(e, 0x48 | base >> 3);
     emit_byte(e, 0xff);
-    emit_byte(e, 0x40 | base);
-    emit_byte(e, offset);
-}
-
-static inline void emit_increment_far(struct emitter *e, unsigned base, uint32_t offset)
-{
-    emit_byte(e, 0x48);
-    emit_byte(e, 0xff);
-    emit_byte(e, 0x80 | base);
-    emit_u32(e, offset);
+    emit_byte(e, (near ? 0x40 : 0x80) | (base & 7));
+    if (near)
+        emit_byte(e, offset);
+    else
+        emit_u32(e, offset);
 }
 
 /* op reg, [base + offset]; base is not rsp. */

@@ -186,6 +186,7 @@ void emit_indirect_jump(struct translation *t, unsigned index)
     }
     vectors_emit_count(e, t->folded);
     emit_spill(e, RAX);
+    lines_emit_folded(e, &t->folded_line, RAX);
     jumps_emit_go(e, TARGET_JUMPED);
 }
 

@@ -19,17 +19,19 @@ static struct line_slot *slot_of(const struct native_thread *thread, uint32_t se
 
 /* ---- counters beside the context ---- */
 
-/* Where it is, less EMPTY, is in its context. So a context that has none reads as one with room for
- * no counter. */
 struct line_array {
     uint64_t capacity;
     uint64_t *taken; /* how much of each the core has; NULL: it was taken away from them */
     uint64_t counts[];
 };
 
-#define EMPTY      (CACHE_START + CACHE_CONSTANTS)
-#define COUNTS     (EMPTY + (uint32_t)offsetof(struct line_array, counts))
+/* A context has the address of its array, plus so much: the first counters are reached with eight
+ * bits of offset. */
+#define ORIGIN (128 + (int)offsetof(struct line_array, counts))
+
 #define ROOM_GRAIN 8 /* arrays fill cache lines */
+
+static struct line_array empty;
 
 /* What a counter counts: how often a run ran, and the PLT stub behind it, 0: none. */
 struct line_counter {
@@ -121,16 +123,23 @@ static uint32_t place_of(struct line_counter counter, struct code_function *func
     return run->place <= place_limit(of) ? run->place : 0;
 }
 
+/* NULL: the context has none of its own. */
 static struct line_array *array_of(const struct context *context)
 {
-    return context->counters ? (struct line_array *)(context->counters + EMPTY) : NULL;
+    struct line_array *array = (struct line_array *)(context->counters - ORIGIN);
+    return array != &empty ? array : NULL;
+}
+
+static void set_array(struct context *context, const struct line_array *array)
+{
+    context->counters = (uint64_t)array + ORIGIN;
 }
 
 static struct line_array *new_array(struct context *context, uint64_t capacity)
 {
     struct line_array *array = arena_allocate(sizeof *array + capacity * sizeof *array->counts);
     array->capacity = capacity;
-    context->counters = (uint64_t)array - EMPTY;
+    set_array(context, array);
     return array;
 }
 
@@ -139,6 +148,7 @@ static struct line_array *new_array(struct context *context, uint64_t capacity)
 void lines_context_made(struct context *context)
 {
     struct code_function *function = context->code;
+    set_array(context, &empty);
     if (function->flags & (CODE_FUNCTION_PYTHON | CODE_FUNCTION_ANONYMOUS))
         return;
     struct line_function *of = lines_of(function);
@@ -252,39 +262,36 @@ struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t
         return (struct line_count){.number = number,
                                    .place = place_of(counter, function),
                                    .flags = flags,
+                                   .borrow = BORROW_SPILLED,
                                    .has_room = true};
     struct line_count count = plan(counter, function, flags, new_exit(t, index, EXIT_COUNT, 0));
     count.is_python = t->python;
     return count;
 }
 
-static uint32_t count_offset(const struct line_count *count)
+static int count_offset(const struct line_count *count)
 {
-    return COUNTS + 8 * (count->place - 1);
+    return 8 * ((int)count->place - 1) + (int)offsetof(struct line_array, counts) - ORIGIN;
 }
 
-static void emit_with_room(struct emitter *e, const struct line_count *count, unsigned borrowed)
-{
-    emit_load(e, borrowed, FIELD(counters));
-    if (count->flags)
-        vectors_emit_increment(e, borrowed, count_offset(count));
-    else
-        emit_increment_far(e, borrowed, count_offset(count));
-}
-
-void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned borrowed)
+void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned reg)
 {
     if (!count->place)
         return;
-    emit_load(e, borrowed, FIELD(counters));
-    emit_increment_far(e, borrowed, count_offset(count));
+    emit_load(e, reg, FIELD(counters));
+    if (count->flags)
+        vectors_emit_increment(e, reg, count_offset(count));
+    else
+        emit_increment(e, reg, count_offset(count));
 }
 
 uint64_t lines_cold_folded(const struct line_count *count, uint64_t to)
 {
+    struct line_count with_flags = *count;
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
-    lines_emit(&cold, count);
+    with_flags.flags = true;
+    lines_emit(&cold, &with_flags);
     emit_jump(&cold, to);
     cold_end(&cold);
     return address;
@@ -299,10 +306,10 @@ static void emit_placed(struct emitter *e, const struct line_count *count)
         emit_load(e, RAX, FIELD(counters));
     }
     emit_bytes(e, "\x81\xb8", 2); /* cmp dword [rax + capacity], place */
-    emit_u32(e, EMPTY + offsetof(struct line_array, capacity));
+    emit_u32(e, (int)offsetof(struct line_array, capacity) - ORIGIN);
     emit_u32(e, count->place);
     jump_if(e, IF_BELOW, count->miss);
-    emit_increment_far(e, RAX, count_offset(count));
+    emit_increment(e, RAX, count_offset(count));
 }
 
 static void emit_hashed(struct emitter *e, const struct line_count *count)
@@ -325,9 +332,11 @@ static void emit_hashed(struct emitter *e, const struct line_count *count)
 void lines_emit(struct emitter *e, const struct line_count *count)
 {
     if (count->has_room) {
-        emit_spill(e, RAX);
-        emit_with_room(e, count, RAX);
-        emit_unspill(e, RAX);
+        if (count->borrow != BORROW_FREE)
+            emit_spill(e, count->reg);
+        lines_emit_folded(e, count, count->reg);
+        if (count->borrow == BORROW_SPILLED)
+            emit_unspill(e, count->reg);
         return;
     }
     cache.exits[count->exit_id].landing = e->address;

@@ -42,11 +42,20 @@ struct translation;
 uint32_t lines_run(const struct translation *t, unsigned first, unsigned end);
 uint32_t lines_stub(const struct translation *t, unsigned last);
 
+/* What becomes of the register that holds the counters' address, in extra instructions. */
+enum line_borrow {
+    BORROW_FREE,    /* its value is not needed any more */
+    BORROW_KEPT,    /* but by a handler: it is spilled */
+    BORROW_SPILLED, /* spilled, and put back */
+};
+
 struct line_count {
     uint32_t number;  /* the core's, of the run */
     uint32_t place;   /* in the contexts of its function, from 1 on; 0: none */
     bool flags;       /* are live */
     bool has_room;    /* in every context */
+    uint8_t borrow;   /* if it has room: enum line_borrow, */
+    uint8_t reg;      /* and which */
     bool is_python;   /* the current context may have changed without a word to the thread */
     uint32_t exit_id; /* taken on a miss; the sequence is begun again afterwards */
     uint64_t miss;
@@ -73,9 +82,9 @@ struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t
                                  uint32_t stub, bool flags);
 bool lines_have_room(const struct translation *t, uint32_t number, uint32_t stub);
 
-/* In the midst of a sequence that has the flags and register `borrowed` free, a run that has room; if
- * it has no place, nothing. In cold code, from where it is on to `to`. */
-void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned borrowed);
+/* In the midst of a sequence that has register `reg` free, a run that has room; if it has no place,
+ * nothing. In cold code, where flags are live, then on to `to`. */
+void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned reg);
 uint64_t lines_cold_folded(const struct line_count *count, uint64_t to);
 
 /* The exit was taken: the counter gets its room. `exit` is no row of the cache's, but a copy. */

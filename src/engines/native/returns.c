@@ -185,6 +185,7 @@ void emit_return(struct translation *t, unsigned index)
     }
     emit_spill(e, RAX);
     vectors_emit_count(e, t->folded);
+    lines_emit_folded(e, &t->folded_line, RAX);
     vectors_emit_load_top(e, RAX);
     emit_bytes(e, "\xff\x60", 2); /* jmp [rax + the newest entry's code] */
     emit_byte(e, ENTRY(code) - (int)sizeof(struct stack_entry));

@@ -10,6 +10,7 @@
 #include "engines/native/translate.h"
 #include "core/python.h"
 #include "engines/native/assemble.h"
+#include "engines/native/line_place.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/python_fast.h"
@@ -436,18 +437,6 @@ static void emit_python_last(struct translation *t, unsigned last, unsigned stub
     emit_line_count(t, last, lines_stub(t, last), 0);
 }
 
-/* May the call that ends the segment count the run? It has the flags and a register free, but nothing
- * to go back to if there is no room for the counter. */
-static bool fold_line(struct translation *t, unsigned last, uint32_t run, uint32_t stub)
-{
-    enum instruction_class class = t->instructions[last].class;
-    if (t->python || (class != CLASS_CALL && class != CLASS_CALL_INDIRECT) ||
-        !lines_have_room(t, run, stub))
-        return false;
-    t->folded_line = lines_plan_run(t, last, run, stub, true);
-    return true;
-}
-
 unsigned counts_at_landing(const struct translation *t, unsigned index)
 {
     if (turns_are_on() || options.line_detail || t->python)
@@ -473,11 +462,15 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     bool whole = turns_are_on(); /* counted before it runs */
     uint32_t run = lines ? lines_run(t, t->run, end) : 0;
     uint32_t stub = lines && !t->python ? lines_stub(t, end - 1) : 0;
-    bool folds = !whole && folds_count(t, end - 1) && (!lines || fold_line(t, end - 1, run, stub));
     bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
                   end < t->count && !(lines && t->python && t->evaluates);
+    struct line_place where = {0};
+    if (lines && !whole && !defers)
+        where = line_place(t, first, end, run, stub);
+    bool folds = !whole && folds_count(t, end - 1) && (!lines || where.folds);
     bool adds = !folds && !defers && t->uncounted + counted;
-    unsigned place = whole ? first : count_place(t, first, end);
+    bool placed = where.count.has_room;
+    unsigned place = whole ? first : placed ? where.index : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = run;
     bool swaps = first == 0 && code_function_swaps(t->function) &&
@@ -493,8 +486,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     t->uncounted += counted;
     t->folded = folds && !lines ? t->uncounted : 0;
     t->counted_ahead = 0;
-    if (!folds)
-        t->folded_line = (struct line_count){0};
+    t->folded_line = where.folds ? where.count : (struct line_count){0};
     for (unsigned i = first; i < end; i++) {
         if (adds && i == place) {
             if (lines || i == 0) /* a signal had better not step through it */
@@ -502,7 +494,10 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             give_vectors(t, false);
             add_mark(t, MARK_ENGINE, 0, 0, 0);
             if (lines) {
-                emit_line_count(t, i, run, stub);
+                if (placed)
+                    lines_emit(&t->code, &where.count);
+                else
+                    emit_line_count(t, i, run, stub);
             } else {
                 vectors_emit_count(&t->code, t->uncounted);
             }
@@ -515,7 +510,11 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
             give_vectors(t, touched);
         if (t->python && i == end - 1)
             emit_python_last(t, i, counted > end - first ? counted - (end - first) : 0);
-        add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
+        bool borrows = adds && placed && i == place;
+        if (!borrows || where.count.borrow != BORROW_FREE)
+            add_mark(t, MARK_PROGRAM, t->offsets[i],
+                     borrows && where.count.borrow == BORROW_KEPT ? 1 << where.count.reg : 0,
+                     t->ahead);
         emit_instruction(t, i);
         t->looked = false;
         t->ahead--;

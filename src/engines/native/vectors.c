@@ -206,18 +206,23 @@ void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
     }
 }
 
-static void op_far(struct emitter *e, struct vector_op op, unsigned base, uint32_t offset)
+static void op_word(struct emitter *e, struct vector_op op, unsigned base, int offset)
 {
+    int scaled = vectors.evex ? offset / 8 : offset; /* EVEX scales what has eight bits */
+    bool near = scaled == (int8_t)scaled;
     emit_prefix(e, op, vectors.count, 0);
-    emit_byte(e, 0x80 | (vectors.count & 7) << 3 | base);
-    emit_u32(e, offset);
+    emit_byte(e, (near ? 0x40 : 0x80) | (vectors.count & 7) << 3 | base);
+    if (near)
+        emit_byte(e, scaled);
+    else
+        emit_u32(e, offset);
 }
 
-void vectors_emit_increment(struct emitter *e, unsigned base, uint32_t offset)
+void vectors_emit_increment(struct emitter *e, unsigned base, int offset)
 {
-    op_far(e, LOAD_64, base, offset);
+    op_word(e, LOAD_64, base, offset);
     op_constant(e, ADD, vectors.count, vectors.count, 1);
-    op_far(e, STORE_64, base, offset);
+    op_word(e, STORE_64, base, offset);
 }
 
 void vectors_emit_load_top(struct emitter *e, unsigned reg)

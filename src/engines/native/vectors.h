@@ -42,8 +42,8 @@ void vectors_emit_settle(struct emitter *e, unsigned context, bool begins);
 /* The same, and the count begins with so many instructions, which are about to run. */
 void vectors_emit_settle_from(struct emitter *e, unsigned context, unsigned instructions);
 
-/* Line detail: [base + offset] += 1; flags stay. */
-void vectors_emit_increment(struct emitter *e, unsigned base, uint32_t offset);
+/* Line detail: [base + offset] += 1, the offset a multiple of 8; flags stay. */
+void vectors_emit_increment(struct emitter *e, unsigned base, int offset);
 
 void vectors_emit_load_top(struct emitter *e, unsigned reg);
 void vectors_emit_push(struct emitter *e);
