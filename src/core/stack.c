@@ -73,6 +73,20 @@ static void pop_to(struct core *core, struct thread *thread, struct stack_entry 
     (void)core;
 }
 
+static bool continue_suspended(struct core *core, struct thread *thread, uint64_t target,
+                               uint64_t sp, bool surely)
+{
+    const struct stack_entry *newest;
+    struct stack *other = stack_find_suspended(core, target, sp, surely, &newest);
+
+    if (!other)
+        return false;
+    ptrdiff_t place = newest - other->base;
+    stack_switch_to(core, thread, other); /* may give the entries more room, elsewhere */
+    pop_to(core, thread, other->base + place);
+    return true;
+}
+
 static bool continue_others(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
 {
     struct stack *taken = stack_take_over(core, thread, target, sp);
@@ -110,6 +124,18 @@ static bool starts_on_fresh_stack(struct core *core, const struct thread *thread
                stack_will_return(core, &hot->top[-1], hot->top[-1].stack_pointer - 8);
     return hot->top[-1].stack_pointer - sp > STACK_FIRST_REACH &&
            hot->top - 1 > thread->stack->base;
+}
+
+/* Has what was called put its return address higher, into the frame that its caller has made for it,
+ * and taken it off the stack? SBCL's functions do. Then the frame ends there. */
+static bool has_moved_return(struct core *core, struct stack_entry *call, uint64_t sp)
+{
+    uint64_t place;
+
+    if (!stack_find_moved_return(core, call, sp, &place))
+        return false;
+    call->stack_pointer = place + 8;
+    return true;
 }
 
 /* Is sp neither in a frame of the running stack nor near the newest? Nor in one that was made on a
@@ -153,30 +179,26 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
         left->stack_pointer = sp + 8;
         return true;
     }
-    const struct stack_entry *newest;
-    struct stack *other = stack_find_suspended(core, target, sp, &newest);
-    if (other) {
-        ptrdiff_t place = newest - other->base;
-        stack_switch_to(core, thread, other); /* may give the entries more room, elsewhere */
-        pop_to(core, thread, other->base + place);
+    if (continue_suspended(core, thread, target, sp, true))
         return true;
-    }
     if (continue_others(core, thread, target, sp))
         return true;
     struct stack_entry *below = stack_find_below(thread, target, sp);
     if (!below)
         below = stack_follow_grown(core, thread, target, sp);
-    if (!below && is_elsewhere(thread, sp) && !code_map_is_entry(&core->code, target)) {
-        if (stack_rebuild(core, thread, target, sp))
-            return true;
+    if (!below && is_elsewhere(thread, sp) && !code_map_is_entry(&core->code, target) &&
+        stack_rebuild(core, thread, target, sp))
+        return true;
+    if (!below)
         below = stack_follow_moved(core, thread, target, sp);
-    }
     if (below) {
         core->repairs[REPAIR_STACK_SWITCH]++;
         pop_to(core, thread, below);
         return true;
     }
-    other = stack_owner_of(core, thread, sp);
+    if (continue_suspended(core, thread, target, sp, false))
+        return true;
+    struct stack *other = stack_owner_of(core, thread, sp);
     if (!other &&
         stack_owner_of(core, thread, thread->stack->base->stack_pointer - 8) == thread->stack &&
         sp >= thread->stack->base->stack_pointer) {
@@ -197,6 +219,8 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
     raise_bottom(thread, sp);
     if (left == hot->top)
         return switched;
+    if (left == hot->top - 1 && has_moved_return(core, left, sp))
+        return true;
     core->repairs[REPAIR_UNWIND]++;
     pop_to(core, thread, left);
     thread->landed = hot->current->code;
@@ -208,15 +232,21 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
  * what was called has moved its return address down, to put arguments above it or to align the
  * stack, and leaves them there: adapters between an interpreter and compiled code, helpers that set
  * up their caller's frame. Above it, when it took its arguments off the stack. */
-static bool returns_elsewhere(const struct thread *thread, uint64_t target, uint64_t sp)
+static bool returns_elsewhere(struct core *core, const struct thread *thread, uint64_t target,
+                              uint64_t sp)
 {
-    const struct stack_entry *entry = &thread->hot->top[-1];
+    struct stack_entry *entry = &thread->hot->top[-1];
 
     if (entry <= thread->stack->base || entry->return_address != target)
         return false;
     if (sp < entry->stack_pointer)
         return entry->stack_pointer - sp <= STACK_FIRST_REACH;
-    return sp < entry[-1].stack_pointer && sp - entry->stack_pointer <= STACK_FIRST_REACH;
+    if (sp - entry->stack_pointer > STACK_FIRST_REACH)
+        return false;
+    /* The caller's own frame may end higher by now. */
+    return sp < entry[-1].stack_pointer ||
+           (entry - 1 > thread->stack->base && !stack_entry_says(&entry[-1], target, sp) &&
+            has_moved_return(core, &entry[-1], sp));
 }
 
 /* A return leads to the start of a function, and the return address of the newest call is nowhere
@@ -238,7 +268,7 @@ void core_return(struct core *core, struct thread *thread, uint64_t target, uint
 {
     if (stack_return_from_swapper(core, thread, target, sp))
         return;
-    if (returns_elsewhere(thread, target, sp)) {
+    if (returns_elsewhere(core, thread, target, sp)) {
         pop_to(core, thread, thread->hot->top - 1);
         return;
     }

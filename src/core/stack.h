@@ -30,8 +30,10 @@ void stack_start_new(struct core *core, struct thread *thread, uint64_t sp);
 /* The same, but nobody runs on it yet. */
 struct stack *stack_at(struct core *core, struct thread *thread, uint64_t sp);
 
-/* The suspended stack that goes on there, and the entry that says so; NULL for none. */
-struct stack *stack_find_suspended(struct core *core, uint64_t target, uint64_t sp,
+/* The suspended stack that goes on there, and the entry that says so; NULL for none. A program that
+ * moves stacks may have put another one that waits at the same place to where this one was: `surely`
+ * not. */
+struct stack *stack_find_suspended(struct core *core, uint64_t target, uint64_t sp, bool surely,
                                    const struct stack_entry **entry);
 void stack_unsuspend(struct core *core, struct stack *stack);
 
@@ -52,6 +54,10 @@ bool stack_has_on_top(const struct core *core, uint64_t sp, uint64_t return_addr
 /* Does the return address of the call lie on the stack, where it was put or, moved, from `lowest`
  * on? If not, the call is over. True where that cannot be said. */
 bool stack_will_return(const struct core *core, const struct stack_entry *entry, uint64_t lowest);
+
+/* Does the return address of the call lie above sp, before its caller's frame ends? Where. */
+bool stack_find_moved_return(const struct core *core, const struct stack_entry *call, uint64_t sp,
+                             uint64_t *place);
 
 /* The function that the jump to the start of one at `target` is a call from, because a return
  * address was pushed for it by hand: *back. NULL: it is no call. */

@@ -110,7 +110,8 @@ static unsigned words_changed(const struct stack *stack, const struct stack_entr
 /* A stack that was copied to another place, and the entry to go on behind. Goroutines do the same at
  * many places, so that return addresses alone do not tell one from another. What else a stack has is
  * the same in its copy, as long as nobody has used the old memory again; and a stack whose memory
- * somebody has used again is no longer there. */
+ * somebody has used again is no longer there. Else it may be another one that waits at the same place,
+ * or one whose words are other ones by now, as after a collection of Erlang's. */
 struct copied {
     struct stack *stack;
     struct stack_entry *entry;
@@ -129,7 +130,7 @@ static void look_for_copy(struct core *core, struct stack *stack, struct stack_e
             continue;
         unsigned doubt = words_changed(stack, entry, distance);
         if (doubt > CHANGED_WHILE_WAITING && !stack->displaced && is_copied(core, stack, entry, 0))
-            continue; /* another that waits at the same place */
+            doubt += COMPARED;
         if (!best->entry || doubt < best->doubt)
             *best = (struct copied){stack, entry, doubt};
     }
@@ -242,6 +243,7 @@ struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread,
 {
     struct copied copied = {0};
 
+    look_for_copy(core, thread->stack, thread->hot->top, LOOK_BELOW, target, sp, &copied);
     for (struct stack *stack = core->stacks; stack; stack = stack->next)
         if (stack->suspended && !stack->for_signal)
             look_for_copy(core, stack, stack->saved.top, LOOK_BELOW, target, sp, &copied);
@@ -256,6 +258,10 @@ struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread,
     if (!stack)
         return NULL;
     ptrdiff_t place = copied.entry - stack->base;
+    if (stack == thread->stack) {
+        move_stack(core, stack, copied.entry, sp);
+        return copied.entry;
+    }
     if (stack->suspended) {
         stack_unsuspend(core, stack);
         move_stack(core, stack, copied.entry, sp);

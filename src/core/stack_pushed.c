@@ -71,6 +71,22 @@ bool stack_will_return(const struct core *core, const struct stack_entry *entry,
     return false;
 }
 
+bool stack_find_moved_return(const struct core *core, const struct stack_entry *call, uint64_t sp,
+                             uint64_t *place)
+{
+    enum { MOST_BYTES = 4096 };
+    uint64_t word, end = call[-1].stack_pointer - sizeof word; /* there is its caller's own */
+
+    if (!core->options.calls_push || call->return_address & STACK_SIGNAL_MARK)
+        return false;
+    if (end > sp + MOST_BYTES)
+        end = sp + MOST_BYTES;
+    for (*place = sp; *place < end; *place += sizeof word)
+        if (platform_read(*place, &word, sizeof word) && word == call->return_address)
+            return true;
+    return false;
+}
+
 struct code_function *stack_pushed_caller(struct core *core, const struct thread *thread,
                                           uint64_t target, uint64_t sp, uint64_t *back)
 {

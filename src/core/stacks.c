@@ -73,26 +73,26 @@ bool stack_entry_says(const struct stack_entry *entry, uint64_t target, uint64_t
     return entry->return_address == target && entry->stack_pointer == sp;
 }
 
-/* Does the stack go on there, behind `entry`? A program that moves stacks may have put another one that
- * waits at the same place to where this one was. */
+/* Does the stack go on there, behind `entry`? */
 static bool goes_on(const struct core *core, const struct stack *stack,
-                    const struct stack_entry *entry, uint64_t target, uint64_t sp)
+                    const struct stack_entry *entry, const struct stack_entry *place, bool surely)
 {
-    return stack_entry_says(entry, target, sp) && !stack->displaced &&
-           stack_lies_there(core, stack, entry);
+    return stack_entry_says(entry, place->return_address, place->stack_pointer) &&
+           !stack->displaced && (!surely || stack_lies_there(core, stack, entry));
 }
 
-/* The stack that goes on there, and the entry that says so; NULL for none. */
-struct stack *stack_find_suspended(struct core *core, uint64_t target, uint64_t sp,
+struct stack *stack_find_suspended(struct core *core, uint64_t target, uint64_t sp, bool surely,
                                    const struct stack_entry **entry)
 {
+    const struct stack_entry place = {.return_address = target, .stack_pointer = sp};
+
     for (struct stack *at = core->suspended[suspended_bucket(sp)]; at; at = at->next_suspended)
-        if (goes_on(core, at, at->saved.top - 1, target, sp)) {
+        if (goes_on(core, at, at->saved.top - 1, &place, surely)) {
             *entry = at->saved.top - 1;
             return at;
         }
     for (struct stack *at = core->parked[suspended_bucket(sp)]; at; at = at->next_parked)
-        if (goes_on(core, at, at->parked, target, sp)) {
+        if (goes_on(core, at, at->parked, &place, surely)) {
             *entry = at->parked;
             return at;
         }
