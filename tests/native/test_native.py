@@ -4,6 +4,7 @@ The programs of tests/native/programs are hard on an engine; real programs are w
 oracle single-steps (tests/oracle).
 """
 
+import os
 import shutil
 
 import pytest
@@ -65,6 +66,20 @@ def test_without_avx512(name, compiled, folder):
     done = run([BUILD / "src/engines/native/trueflame-native", "--without=avx512", "--", command[0],
                 *command], cwd=folder)
     assert (done.stdout, done.returncode) == (alone.stdout, alone.returncode), done.stderr.decode()
+
+
+@pytest.mark.parametrize("engine", ("native", "valgrind"))
+@pytest.mark.parametrize("what", (["user"], ["others"], ["root"], ["size"], ["root", "user"]), ids="-".join)
+def test_what_a_program_gives_up_is_no_loss(what, engine, compiled, folder):
+    if os.geteuid() and what != ["size"]:
+        pytest.skip("only root can give up its rights")
+    if engine == "valgrind" and what != ["user"] and what != ["others"]:
+        pytest.skip("the reference engine writes its file by name, and no larger than it may be")
+    command = [compiled("gives_up"), *what]
+    alone = run(command, cwd=folder)
+    done, info = record(folder, command, f"--engine={engine}")
+    assert (done.stdout, done.returncode) == (alone.stdout, 3), done.stderr.decode()
+    assert len(info["processes"]) == 2
 
 
 REAL = {

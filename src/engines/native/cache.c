@@ -107,7 +107,11 @@ void cache_keep_huge(void)
 static void map_cache(void)
 {
     long file = files_create_memory("trueflame");
-    if (sys_failed(file) || sys_failed(sys(ftruncate, file, CACHE_SIZE)))
+    uint64_t limit;
+    files_begin_large(&limit);
+    bool made = !sys_failed(file) && !sys_failed(sys(ftruncate, file, CACHE_SIZE));
+    files_end_large(limit);
+    if (!made)
         refuse_program("no memory for the code cache", NULL);
     long writable = sys(mmap, CACHE_WRITE, CACHE_SIZE, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);

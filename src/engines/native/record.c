@@ -254,14 +254,17 @@ static void write_raw(uint64_t ending, int exit_status)
     raw_path(path, sizeof path, ".new");
     raw_path(final, sizeof final, "");
     struct file_sink sink = {{file_write}, files_open(path, O_WRONLY | O_CREAT | O_TRUNC), false};
+    uint64_t limit;
     if (sys_failed(sink.file))
         return;
     process.ending = ending;
     process.exit_status = exit_status;
+    files_begin_large(&limit);
     raw_write(&core, &process, &sink.sink);
+    files_end_large(limit);
     sys(close, sink.file);
     if (!sink.failed) /* else the name that it keeps tells `record` */
-        sys(rename, path, final);
+        files_rename(path, final);
 }
 
 void record_write(uint64_t ending, int exit_status)

@@ -9,6 +9,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/exec.h"
+#include "engines/native/files.h"
 #include "engines/native/gate.h"
 #include "engines/native/maps.h"
 #include "engines/native/places.h"
@@ -333,6 +334,19 @@ static long call_tgkill(struct native_thread *thread)
     return pass_on_signal(thread, thread->registers[REGISTER_RDX]);
 }
 
+static long call_set_user(struct native_thread *thread)
+{
+    uint64_t arguments[2] = {thread->registers[REGISTER_RDI], thread->registers[REGISTER_RSI]};
+    files_before_user(thread->registers[REGISTER_RAX], arguments);
+    return syscalls_pass_on(thread);
+}
+
+static long call_set_root(struct native_thread *thread)
+{
+    files_before_root();
+    return syscalls_pass_on(thread);
+}
+
 /* Whoever traces a child wants to see it as it is: the next program it executes runs outside the
  * recording. */
 static long call_ptrace(struct native_thread *thread)
@@ -386,6 +400,11 @@ static const syscall_function table[512] = {
     [__NR_faccessat2] = proc_call_path_at,
     [__NR_arch_prctl] = call_arch_prctl,
     [__NR_ptrace] = call_ptrace,
+    [__NR_setuid] = call_set_user,
+    [__NR_setreuid] = call_set_user,
+    [__NR_setresuid] = call_set_user,
+    [__NR_chroot] = call_set_root,
+    [__NR_pivot_root] = call_set_root,
     [__NR_prctl] = seccomp_call_prctl,
     [__NR_seccomp] = seccomp_call_seccomp,
     [__NR_clock_gettime] = repeatable_call_clock_gettime,

@@ -95,6 +95,8 @@ void output_begin(void);
 void output_write(ULong ending, ULong exit_status);
 void output_forked(ULong ordinal);
 void output_progress(void);
+/* Before the program becomes another user. */
+void output_before_user(UInt user);
 /* Leaves word for `record` to start the program anew, with trampolines; true if it will. */
 Bool output_leave_to_trampolines(const HChar *sentence, UInt minor);
 

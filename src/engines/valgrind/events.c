@@ -263,6 +263,10 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
         output_write(RAW_EXIT, 0);
     } else if (kills) {
         output_write(RAW_KILLED, 128 + VKI_SIGKILL);
+    } else if (number == __NR_setuid) {
+        output_before_user(arguments[0]);
+    } else if (number == __NR_setreuid || number == __NR_setresuid) {
+        output_before_user(arguments[1]);
     }
 }
 

@@ -17,6 +17,7 @@
 #include "pub_tool_libcproc.h"
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
 #include "pub_tool_xarray.h"
 
 static struct raw_process process = {.engine = "valgrind"};
@@ -115,6 +116,21 @@ void output_write(ULong ending, ULong exit_status)
     VG_(close)(sink.file);
     if (!sink.failed)
         VG_(rename)(path, final);
+}
+
+/* Servers give up their rights: the first other user becomes the folder's owner. Who runs the recording
+ * has all rights anyway. With more than one, all may write, but not change what others have. */
+void output_before_user(UInt user)
+{
+    struct vg_stat status;
+
+    if (!user || user == ~0u || call_kernel(__NR_geteuid, 0, 0, 0) ||
+        sr_isError(VG_(stat)(options.run_folder, &status)))
+        return;
+    if (!status.uid)
+        call_kernel(__NR_chown, (UWord)options.run_folder, user, -1);
+    else if (status.uid != user)
+        call_kernel(__NR_chmod, (UWord)options.run_folder, 01733, 0);
 }
 
 Bool output_leave_to_trampolines(const HChar *sentence, UInt minor)
