@@ -45,7 +45,7 @@
 static struct {
     uint64_t leave; /* out of the cache: the registers become the program's */
     uint64_t enter; /* in, to thread.cache_pc */
-    uint64_t enter_end, enter_loads[2];
+    uint64_t enter_end, enter_loads[VECTORS_BORROWED];
 } common;
 
 /* ---- tables ---- */

@@ -42,6 +42,8 @@
 #define THREAD_PENDING      0xd0
 #define THREAD_CACHE_ENTRY  0xd8
 #define THREAD_SPILL        0x100
-#define THREAD_INNER_ENTRY  0x200
+#define THREAD_INNER_ENTRY  0x2c0
+
+#define VECTORS_BORROWED 5 /* at most; vectors.h */
 
 #endif

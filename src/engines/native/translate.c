@@ -270,7 +270,7 @@ static void give_vectors(struct translation *t, bool given)
     if (given == t->given)
         return;
     add_mark(t, MARK_ENGINE, 0, 0, 0);
-    uint64_t loads[2];
+    uint64_t loads[VECTORS_BORROWED];
     if (given)
         vectors_emit_give(&t->code);
     else

@@ -12,7 +12,6 @@
 #define BRANCHES_MAX     8   /* and as many segments */
 #define MARKS_MAX        (INSTRUCTIONS_MAX * 6)
 #define STUB_BYTES       20
-#define COLD_BYTES       128 /* the longest piece of cold code */
 
 /* A branch that is taken by way of what counts. */
 struct side_exit {

@@ -14,8 +14,13 @@ _Static_assert(CONSTANT_END * 16 <= CONSTANTS_BYTES, "constants have their room"
 /* Components of the processor's extended state. */
 enum { STATE_SSE = 1, STATE_AVX = 2, STATE_OPMASK = 5, STATE_HIGH_256 = 6, STATE_HIGH_16 = 7 };
 
+/* The registers from the highest number down; the last three only with AVX-512. */
+enum { OWN_COUNT, OWN_TOP, OWN_PUSH, OWN_POP, OWN_ONE };
+_Static_assert(OWN_ONE + 1 == VECTORS_BORROWED, "layout.h");
+
 static struct {
     unsigned count, top; /* register numbers */
+    unsigned borrowed;   /* how many */
     bool evex;
     unsigned save_length; /* L of the move that saves a whole register: 1 ymm, 2 zmm */
     uint64_t constants;
@@ -55,6 +60,7 @@ bool vectors_init(bool narrow)
     vectors.evex = has_512 && has_short && !narrow;
     vectors.count = vectors.evex ? 31 : 15;
     vectors.top = vectors.evex ? 30 : 14;
+    vectors.borrowed = vectors.evex ? VECTORS_BORROWED : OWN_TOP + 1;
     cpuid(0xd, STATE_HIGH_16, place);
     vectors.high_16 = place[1];
     cpuid(0xd, STATE_HIGH_256, place);
@@ -119,6 +125,39 @@ static void op_constant(struct emitter *e, struct vector_op op, unsigned reg, un
     emit_prefix(e, op, reg, first);
     emit_byte(e, 0x05 | (reg & 7) << 3);
     emit_u32(e, vectors.constants + 16 * constant - (e->address + 4));
+}
+
+static unsigned own_register(unsigned which)
+{
+    return vectors.count - which;
+}
+
+/* The constant that a register has. */
+static unsigned own_constant(unsigned which)
+{
+    switch (which) {
+    case OWN_PUSH:
+        return CONSTANT_PUSH;
+    case OWN_POP:
+        return CONSTANT_POP;
+    default:
+        return options.line_detail ? 1 : CONSTANT_CALL;
+    }
+}
+
+/* op reg, first, the constant, from its register if it has one */
+static void op_own_constant(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
+                            unsigned which)
+{
+    unsigned from = own_register(which);
+    if (!vectors.evex) {
+        op_constant(e, op, reg, first, own_constant(which));
+        return;
+    }
+    uint8_t *prefix = e->out;
+    emit_evex(e, op, reg, first, 0);
+    prefix[1] &= ~((from >> 4 & 1) << 6 | (from >> 3 & 1) << 5); /* X and B, inverted */
+    emit_byte(e, 0xc0 | (reg & 7) << 3 | (from & 7));
 }
 
 /* op reg, first, [context + self_instructions] */
@@ -195,7 +234,7 @@ void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
         return;
     emit_settle(e, context);
     if (begins) {
-        op_constant(e, LOAD, vectors.count, 0, CONSTANT_CALL);
+        op_own_constant(e, LOAD, vectors.count, 0, OWN_ONE);
         return;
     }
     /* In VEX the second register has its extension bit where emit_prefix has none to give. */
@@ -221,7 +260,7 @@ static void op_word(struct emitter *e, struct vector_op op, unsigned base, int o
 void vectors_emit_increment(struct emitter *e, unsigned base, int offset)
 {
     op_word(e, LOAD_64, base, offset);
-    op_constant(e, ADD, vectors.count, vectors.count, 1);
+    op_own_constant(e, ADD, vectors.count, vectors.count, OWN_ONE);
     op_word(e, STORE_64, base, offset);
 }
 
@@ -233,12 +272,12 @@ void vectors_emit_load_top(struct emitter *e, unsigned reg)
 
 void vectors_emit_push(struct emitter *e)
 {
-    op_constant(e, ADD, vectors.top, vectors.top, CONSTANT_PUSH);
+    op_own_constant(e, ADD, vectors.top, vectors.top, OWN_PUSH);
 }
 
 void vectors_emit_pop(struct emitter *e)
 {
-    op_constant(e, ADD, vectors.top, vectors.top, CONSTANT_POP);
+    op_own_constant(e, ADD, vectors.top, vectors.top, OWN_POP);
 }
 
 void vectors_emit_store_own(struct emitter *e)
@@ -256,25 +295,29 @@ void vectors_emit_load_own(struct emitter *e)
 void vectors_emit_give(struct emitter *e)
 {
     vectors_emit_store_own(e);
-    op_whole(e, LOAD, vectors.count, FIELD(vectors[0]));
-    op_whole(e, LOAD, vectors.top, FIELD(vectors[1]));
+    for (unsigned i = 0; i < vectors.borrowed; i++)
+        op_whole(e, LOAD, own_register(i), FIELD(vectors[i]));
 }
 
-void vectors_emit_take(struct emitter *e, uint64_t loads[2])
+void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED])
 {
-    op_whole(e, STORE, vectors.count, FIELD(vectors[0]));
-    op_whole(e, STORE, vectors.top, FIELD(vectors[1]));
-    loads[0] = e->address;
+    for (unsigned i = 0; i < vectors.borrowed; i++)
+        op_whole(e, STORE, own_register(i), FIELD(vectors[i]));
+    loads[OWN_COUNT] = e->address;
     op_own(e, LOAD, vectors.count, FIELD(instructions));
-    loads[1] = e->address;
+    loads[OWN_TOP] = e->address;
     op_own(e, LOAD_64, vectors.top, FIELD(hot.top));
+    for (unsigned i = OWN_PUSH; i < vectors.borrowed; i++) {
+        loads[i] = e->address;
+        op_constant(e, LOAD, own_register(i), 0, own_constant(i));
+    }
 }
 
 /* ---- the program's use of them ---- */
 
 static bool is_ours(unsigned reg)
 {
-    return (reg | 1) == vectors.count;
+    return vectors.count - reg < vectors.borrowed;
 }
 
 /* fxsave, fxrstor, xsave, xrstor, xsaveopt; xrstors, xsavec, xsaves */
@@ -315,7 +358,7 @@ static bool evex_names_ours(const struct instruction *instruction, const uint8_t
     if (!vectors.evex)
         return true;
     /* Some take four registers from a multiple of four on. */
-    return is_ours(reg) || is_ours(first) || (first | 3) == vectors.count || is_ours(rm) ||
+    return is_ours(reg) || is_ours(first) || is_ours(first | 3) || is_ours(rm) ||
            is_ours(index);
 }
 
@@ -364,6 +407,11 @@ bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes
 
 /* ---- signal frames ---- */
 
+static const void *constant_value(unsigned constant)
+{
+    return (const uint8_t *)vectors.constants + 16 * constant;
+}
+
 /* What a frame has of component `number` at `offset`. Where the processor left it out, its content
  * is zero: it is put in. */
 static uint8_t *frame_component(uint8_t *state, unsigned number, uint32_t offset, uint32_t size)
@@ -401,26 +449,28 @@ static void swap_in_frame(uint8_t *state, unsigned reg, uint8_t *value)
 }
 
 void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *context,
-                           const uint64_t loads[2])
+                           const uint64_t loads[VECTORS_BORROWED])
 {
     uint8_t *state = (uint8_t *)context->fpstate;
-    if (context->rip <= loads[0]) {
-        memset(thread->vectors[0], 0, sizeof thread->vectors[0]);
-        memcpy(thread->vectors[0], &thread->instructions, 16);
-        swap_in_frame(state, vectors.count, thread->vectors[0]);
-    }
-    if (context->rip <= loads[1]) {
-        memset(thread->vectors[1], 0, sizeof thread->vectors[1]);
-        memcpy(thread->vectors[1], &thread->hot.top, 8);
-        swap_in_frame(state, vectors.top, thread->vectors[1]);
+    for (unsigned i = 0; i < vectors.borrowed; i++) {
+        if (context->rip > loads[i])
+            continue;
+        memset(thread->vectors[i], 0, sizeof thread->vectors[i]);
+        if (i == OWN_COUNT)
+            memcpy(thread->vectors[i], &thread->instructions, 16);
+        else if (i == OWN_TOP)
+            memcpy(thread->vectors[i], &thread->hot.top, 8);
+        else
+            memcpy(thread->vectors[i], constant_value(own_constant(i)), 16);
+        swap_in_frame(state, own_register(i), thread->vectors[i]);
     }
 }
 
 void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *context)
 {
     uint8_t *state = (uint8_t *)context->fpstate;
-    swap_in_frame(state, vectors.count, thread->vectors[0]);
-    memcpy(&thread->instructions, thread->vectors[0], 16);
-    swap_in_frame(state, vectors.top, thread->vectors[1]);
-    memcpy(&thread->hot.top, thread->vectors[1], 8);
+    for (unsigned i = 0; i < vectors.borrowed; i++)
+        swap_in_frame(state, own_register(i), thread->vectors[i]);
+    memcpy(&thread->instructions, thread->vectors[OWN_COUNT], 16);
+    memcpy(&thread->hot.top, thread->vectors[OWN_TOP], 8);
 }

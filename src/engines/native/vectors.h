@@ -1,16 +1,18 @@
 /*
- * vectors.h: the two vector registers that are the cache's.
+ * vectors.h: the vector registers that are the cache's.
  *
  *   count   {instructions executed, calls made} since they were last settled into the context
  *   top     the shadow stack's top
+ *   and, where there is AVX-512, constants: what a push adds to top, what a pop does, and what a
+ *   call sets count to, or one to be added to a counter at line detail
  *
  * Why registers: kept in memory, each is a chain of stores and loads that every block, call and
  * return waits for; an add to a vector register takes one cycle, needs no other register and
  * leaves the flags alone. Why vector registers: the program rarely has a use for all of them.
- * Where there is AVX-512 they are xmm30 and xmm31, which only its own instructions reach; else
+ * Where there is AVX-512 they are xmm27 to xmm31, which only its own instructions reach; else
  * xmm14 and xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
  *
- * The program's values wait in thread.vectors. Around its instructions that name one of the two,
+ * The program's values wait in thread.vectors. Around its instructions that name one of them,
  * or all of them (xsave, vzeroall), the registers change places; and so they do whenever a thread
  * leaves the cache: outside of it the registers are the program's.
  */
@@ -49,7 +51,7 @@ void vectors_emit_load_top(struct emitter *e, unsigned reg);
 void vectors_emit_push(struct emitter *e);
 void vectors_emit_pop(struct emitter *e);
 
-/* Does the instruction read or write one of the two registers? May be true without need. */
+/* Does the instruction read or write one of the registers? May be true without need. */
 bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes);
 
 /* Is it one that saves or restores what of the registers' state eax asks for? That eax asks for
@@ -58,9 +60,9 @@ bool vectors_saves_state(const struct instruction *instruction);
 void vectors_emit_limit_state(struct emitter *e);
 
 /* The registers become the program's; the cache's. `loads`: up to and including which address each
- * of the two is still the program's. */
+ * of them is still the program's. */
 void vectors_emit_give(struct emitter *e);
-void vectors_emit_take(struct emitter *e, uint64_t loads[2]);
+void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED]);
 
 /* What the registers hold is in the thread too; is in the registers again. */
 void vectors_emit_store_own(struct emitter *e);
@@ -72,6 +74,6 @@ void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *cont
 
 /* A signal found the thread on its way into the cache: the rest of what vectors_emit_take does. */
 void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *context,
-                           const uint64_t loads[2]);
+                           const uint64_t loads[VECTORS_BORROWED]);
 
 #endif
