@@ -68,13 +68,17 @@ def test_without_avx512(name, compiled, folder):
     assert (done.stdout, done.returncode) == (alone.stdout, alone.returncode), done.stderr.decode()
 
 
+LIMITS = ("size", "memory", "data", "files")
+
+
 @pytest.mark.parametrize("engine", ("native", "valgrind"))
-@pytest.mark.parametrize("what", (["user"], ["others"], ["root"], ["size"], ["root", "user"]), ids="-".join)
+@pytest.mark.parametrize("what", (["user"], ["others"], ["root"], ["root", "user"],
+                                  *(list(LIMITS[:i + 1]) for i in range(len(LIMITS)))), ids="-".join)
 def test_what_a_program_gives_up_is_no_loss(what, engine, compiled, folder):
-    if os.geteuid() and what != ["size"]:
+    if os.geteuid() and what[0] not in LIMITS:
         pytest.skip("only root can give up its rights")
     if engine == "valgrind" and what != ["user"] and what != ["others"]:
-        pytest.skip("the reference engine writes its file by name, and no larger than it may be")
+        pytest.skip("the reference engine writes its file by name, and has the program's limits")
     command = [compiled("gives_up"), *what]
     alone = run(command, cwd=folder)
     done, info = record(folder, command, f"--engine={engine}")

@@ -10,6 +10,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/gate.h"
+#include "engines/native/limits.h"
 #include "engines/native/load.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
@@ -94,7 +95,9 @@ static long run_engine(struct native_thread *thread, const char *path, uint64_t 
     }
     long old_personality = sys(personality, 0xffffffff);
     sys(personality, old_personality | 0x0040000 /* ADDR_NO_RANDOMIZE */);
+    limits_before_exec();
     long result = sys(execve, engine_path, list, environment_list);
+    limits_exec_failed();
     sys(personality, old_personality);
     return result;
 }
@@ -159,7 +162,10 @@ static long replace(struct native_thread *thread, const struct exec *exec)
     if (is_link)
         thread->registers[exec->path_register] = (uint64_t)program;
     seccomp_hand_over(thread);
-    return syscalls_pass_on(thread);
+    limits_before_exec();
+    long result = syscalls_pass_on(thread);
+    limits_exec_failed();
+    return result;
 }
 
 long exec_call_execve(struct native_thread *thread)

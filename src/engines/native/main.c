@@ -16,7 +16,7 @@
  *     returns.c    returns                           vectors.c    the two registers of the cache
  *     jumps.c      indirect jumps, entries           flags.c      where flags are free
  *     lines.c      counts per context and run        exec.c       the next program
- *     files.c      the engine's own files
+ *     files.c      the engine's own files            limits.c     what the program may have
  *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is
@@ -37,7 +37,7 @@
  * and is taken on slow paths only.
  *
  * What is not right yet:
- *   - the size of the address space shows the engine, and /proc/self/maps is a copy; a program that
+ *   - VmSize in /proc/self/status shows the engine, and /proc/self/maps is a copy; a program that
  *     may be anywhere is at 0x10000000, where it may map something itself; rseq is not there (ENOSYS):
  *     the kernel aborts a sequence by the address of its code, and what runs is a copy, so that it
  *     never would; libc and allocators do without; ptrace of the program shows copied code, so that children which ask to be traced
@@ -77,6 +77,7 @@
 #include "engines/native/cache.h"
 #include "engines/native/exec.h"
 #include "engines/native/fast.h"
+#include "engines/native/limits.h"
 #include "engines/native/load.h"
 #include "engines/native/maps.h"
 #include "engines/native/proc.h"
@@ -203,6 +204,7 @@ void engine_main(uint64_t *stack)
     exec_init(arguments);
     if (!vectors_init(options.narrow_vectors))
         refuse_program("the processor has no AVX", NULL);
+    limits_init((uint64_t)stack);
     cache_init();
     record_init(program.arguments);
     turns_init();

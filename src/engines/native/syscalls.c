@@ -11,6 +11,7 @@
 #include "engines/native/exec.h"
 #include "engines/native/files.h"
 #include "engines/native/gate.h"
+#include "engines/native/limits.h"
 #include "engines/native/maps.h"
 #include "engines/native/places.h"
 #include "engines/native/proc.h"
@@ -140,6 +141,9 @@ static long call_mmap(struct native_thread *thread)
         return reserve_around_engine(r[REGISTER_RDI], r[REGISTER_RDI] + size, flags);
     if (fixed && engine_owns(r[REGISTER_RDI], r[REGISTER_RDI] + size))
         return -ENOMEM;
+    bool data = (r[REGISTER_RDX] & PROT_WRITE) && (flags & MAP_PRIVATE);
+    if (!(flags & MAP_FIXED) && !limits_allow(size, data))
+        return -ENOMEM;
     if ((flags & MAP_FIXED) && had_code(r[REGISTER_RDI], r[REGISTER_RDI] + size))
         forget_code(r[REGISTER_RDI], r[REGISTER_RDI] + size);
     long result = fixed ? -ENOMEM : map_floating(thread);
@@ -230,6 +234,9 @@ static long call_mremap(struct native_thread *thread)
         return -ENOMEM;
     struct mapping mapping;
     bool known = maps_find(old, &mapping);
+    bool data = known && (mapping.protection & PROT_WRITE) && !(mapping.flags & MAPPING_SHARED);
+    if (new_size > old_size && !limits_allow(new_size - old_size, data))
+        return -ENOMEM;
     bool code = had_code(old, old + old_size);
     long result = move_repeatably(thread, old + old_size, new_size);
     if (sys_failed(result))
@@ -260,7 +267,7 @@ static long call_brk(struct native_thread *thread)
         goto done;
     if (new_end > old_end) {
         struct mapping in_the_way;
-        bool taken = engine_owns(old_end, new_end) ||
+        bool taken = engine_owns(old_end, new_end) || !limits_allow(new_end - old_end, true) ||
                      (options.repeatable && new_end > places_heap_end()) ||
                      (maps_next(old_end, &in_the_way) && in_the_way.start < new_end);
         long got = taken ? -ENOMEM
@@ -400,6 +407,9 @@ static const syscall_function table[512] = {
     [__NR_faccessat2] = proc_call_path_at,
     [__NR_arch_prctl] = call_arch_prctl,
     [__NR_ptrace] = call_ptrace,
+    [__NR_getrlimit] = limits_call_getrlimit,
+    [__NR_setrlimit] = limits_call_setrlimit,
+    [__NR_prlimit64] = limits_call_prlimit,
     [__NR_setuid] = call_set_user,
     [__NR_setreuid] = call_set_user,
     [__NR_setresuid] = call_set_user,

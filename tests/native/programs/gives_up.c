@@ -1,4 +1,4 @@
-/* What servers do to themselves: another user, another root, no large files. A child is made after. */
+/* What servers do to themselves: another user, another root, limits. A child is made after. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,18 @@ static void give_up(const char *what)
     else if (!strcmp(what, "root"))
         result = chroot(".") || chdir("/");
     else if (!strcmp(what, "size"))
-        result = limit(RLIMIT_FSIZE, 0, RLIM_INFINITY);
-    printf("%s %d\n", what, result);
+        result = limit(RLIMIT_FSIZE, 0, 0);
+    else if (!strcmp(what, "memory"))
+        result = limit(RLIMIT_AS, 64 << 20, 64 << 20) || !malloc(8 << 20) || malloc(128 << 20);
+    else if (!strcmp(what, "data"))
+        result = limit(RLIMIT_DATA, 32 << 20, 32 << 20) || !malloc(8 << 20) || malloc(64 << 20);
+    else if (!strcmp(what, "files"))
+        result = limit(RLIMIT_NOFILE, 3, 3) || dup(0) >= 0;
+    struct rlimit now[2];
+    getrlimit(RLIMIT_AS, &now[0]);
+    getrlimit(RLIMIT_NOFILE, &now[1]);
+    printf("%s %d %ld %ld\n", what, result, (long)now[0].rlim_max,
+           strcmp(what, "files") ? 0 : (long)now[1].rlim_max);
 }
 
 int main(int count, char **words)
