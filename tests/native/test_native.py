@@ -30,6 +30,14 @@ def folded(folder):
     return run([TRUEFLAME, "export", "-f", "folded", folder / "profile.flame"]).stdout.decode()
 
 
+def test_contexts_with_less_room_count_the_same(compiled, folder):
+    trees = []
+    for detail in ("function", "line"):
+        same_as_alone(folder, [compiled("many_contexts")], f"--detail={detail}")
+        trees.append([line for line in folded(folder).splitlines() if ";descend " in line])
+    assert len(trees[0]) > 900 and trees[0] == trees[1]
+
+
 @pytest.mark.parametrize("detail", ("function", "line"))
 def test_recording_is_switched_on_for_a_thread_in_a_loop(detail, compiled, folder):
     same_as_alone(folder, [compiled("window", "-I", HERE.parent.parent / "include")], "--start=off",

@@ -17,6 +17,7 @@
  *     jumps.c      indirect jumps, entries           flags.c      where flags are free
  *     lines.c      counts per context and run        exec.c       the next program
  *     files.c      the engine's own files            limits.c     what the program may have
+ *     line_place.c where a run is counted
  *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is
@@ -56,9 +57,11 @@
  * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the
  * count's way to the contexts, whose memory is not always near. One through the PLT is five more,
  * once its slot is bound. Counting itself is one vector add for some segments. An indirect jump is
- * twenty instructions. Line detail adds seven wherever a run of segments ends, thirteen where flags
- * are live: of sqlite3's samples there, a tenth wait for a counter's memory, and a fourteenth are
- * about flags. A call of CPython's evaluator and its return are a hundred and thirty (python_fast.c).
+ * twenty instructions. Line detail adds two to four wherever a run of segments ends, six where
+ * flags are live; in sqlite3 that is every seven instructions, by branches (two in five), calls and
+ * returns (one in three), jumps. About a quarter of its samples are there, most of them waiting for
+ * a counter's memory; cc1's contexts touch 30 MB of counters. A call of CPython's evaluator and its
+ * return are a hundred and thirty (python_fast.c).
  * Of a run of cc1, a call every forty instructions and 130,000 contexts, samples find 68 in a
  * hundred in blocks, 21 in what is shared or rare (children that are not beside their context, for
  * most of them the memory they wait for; entries of indirect branches), 7 in translation and new
@@ -68,7 +71,7 @@
  * Tried, and no gain: returns by the processor's own `ret`, from calls of its own, so that it
  * foresees them (sqlite3 a tenth slower: one more jump a call); what a context counts and its
  * children in one cache line; contexts and tables on large pages (a twentieth at most, and forks take
- * longer); to look for flags' ends twice as far.
+ * longer); to look for flags' ends twice as far; counters on large pages, and half the room for them.
  * `record` then takes a tenth of a second more to find names where libc's debug information is
  * installed: its sections are inflated.
  */
