@@ -4,6 +4,7 @@
 #include "engines/native/assemble.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/python_line.h"
+#include "engines/native/python_stores.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -242,6 +243,16 @@ void python_emit_end(struct translation *t)
     bool called = t->count && is_call(&t->instructions[t->count - 1]);
     if (t->evaluates && t->end == END_CUT && (t->frame_stored || called))
         emit_frame_look(t, t->count, 0);
+}
+
+bool python_looks(const struct translation *t, unsigned first, unsigned end)
+{
+    if (!t->python || !t->evaluates)
+        return false;
+    bool looks = t->frame_stored || !python_word_is_known(t->python);
+    for (unsigned i = first; i < end; i++)
+        looks |= python_may_set_frame(t, i);
+    return looks;
 }
 
 void python_note_jump(const struct translation *t, unsigned index)

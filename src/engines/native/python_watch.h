@@ -41,6 +41,9 @@ void python_emit_start(struct translation *t, unsigned first);
 void python_emit_before(struct translation *t, unsigned index, unsigned stub);
 void python_emit_end(struct translation *t);
 
+/* Is the current frame looked at in that segment? */
+bool python_looks(const struct translation *t, unsigned first, unsigned end);
+
 /* After an instruction that may store the instruction pointer, before instruction `next`. */
 void python_emit_line_look(struct translation *t, unsigned next);
 

@@ -449,8 +449,8 @@ unsigned counts_at_landing(const struct translation *t, unsigned index)
  *   - by the landing before it, if there is one: t->uncounted is then less than nothing;
  *   - by the sequence of its last instruction;
  *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
- *     and the next segment counts for both (but for the lines of a Python evaluator, where some of
- *     what was left was then given to the frame that began);
+ *     and the next segment counts for both. But a run is one context's: where a Python frame is
+ *     looked for, what ran by then is counted before that;
  *   - by an add before its last instruction: a block begins with a state of the program, where a
  *     signal that came on the way to it can be delivered at once.
  */
@@ -463,7 +463,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
     uint32_t run = lines ? lines_run(t, t->run, end) : 0;
     uint32_t stub = lines && !t->python ? lines_stub(t, end - 1) : 0;
     bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
-                  end < t->count && !(lines && t->python && t->evaluates);
+                  end < t->count && !(lines && python_looks(t, first, end));
     struct line_place where = {0};
     if (lines && !whole && !defers)
         where = line_place(t, first, end, run, stub);
