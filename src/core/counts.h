@@ -10,6 +10,9 @@
  *     hit   : entry.key == key    ->  entry.count += 1
  *     miss  : counts_miss(), which brings the pair into that entry, then as a hit
  *
+ * Block 0 is none: what an engine has there for the context of a Python line are instructions of
+ * the line, that it has counted in blocks of the function's context.
+ *
  * An engine with a cache of its own can as well add rows later: they are noted one after the other,
  * which touches far less memory than a large hash table, and are mostly pairs that do not come
  * again. So a pair may have several rows.

@@ -288,7 +288,6 @@ struct python_line_range {
 
 struct python_lines {
     struct code_function *function;
-    uint32_t number; /* no other has it */
     uint32_t table_bytes, range_count;
     uint8_t *table; /* as the program has it */
     struct python_line_range *ranges;

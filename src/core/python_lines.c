@@ -224,7 +224,7 @@ static struct python_lines *find_lines(struct python *python, struct code_functi
             return python->lines[at];
     python->lines[at] =
         lines_new(python->module->layout.line_format, function, bytes, size_bytes);
-    python->lines[at]->number = ++python->lines_count;
+    python->lines_count++;
     return python->lines[at];
 }
 

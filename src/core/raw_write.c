@@ -184,6 +184,21 @@ static void put_pairs(struct writer *writer, const struct core *core, const stru
     }
 }
 
+/* What a line ran is among what its function ran. */
+static void add_line(const struct core *core, struct rows *rows, const struct count *row)
+{
+    const struct context *context = tree_context(&core->tree, counts_row_context(row));
+
+    rows->self[context_number(context)] += row->count;
+    rows->self[context_number(context->parent)] -= row->count;
+}
+
+/* Is the row one of those that are written? */
+static bool is_chosen(const struct rows *rows, const struct count *row)
+{
+    return row && counts_row_block(row) && rows->context[counts_row_context(row)] != CODE_NO_ID;
+}
+
 static void choose_blocks(struct core *core, struct rows *rows)
 {
     for (size_t i = 0; i < counts_slots(&core->counts); i++) {
@@ -191,6 +206,10 @@ static void choose_blocks(struct core *core, struct rows *rows)
         if (!row)
             continue;
         uint32_t block = counts_row_block(row);
+        if (!block) {
+            add_line(core, rows, row);
+            continue;
+        }
         uint64_t instructions = row->count * core->blocks[block].instructions;
         rows->self[counts_row_context(row)] += instructions;
         if (rows->off[counts_row_context(row)])
@@ -371,12 +390,12 @@ static void put_counts(struct writer *writer, const struct core *core, const str
     }
     for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
-        count += row && rows->context[counts_row_context(row)] != CODE_NO_ID;
+        count += is_chosen(rows, row);
     }
     put(writer, count);
     for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
-        if (!row || rows->context[counts_row_context(row)] == CODE_NO_ID)
+        if (!is_chosen(rows, row))
             continue;
         put(writer, rows->context[counts_row_context(row)]);
         put(writer, rows->block[counts_row_block(row)]);

@@ -104,7 +104,8 @@ struct exit {
     uint8_t kind;           /* enum exit_kind */
     uint8_t length;         /* bytes of the branch instruction */
     uint8_t linked;
-    uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen */
+    uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen;
+                   * EXIT_COUNT: python_counts.h's */
     uint32_t landing; /* calls: cache address where their returns go on */
     uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address */
     uint32_t site;    /* calls: the core's number, 0 until it is asked for; system calls:

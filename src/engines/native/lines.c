@@ -1,6 +1,7 @@
 /* lines.c: see lines.h. */
 #include "engines/native/lines.h"
 #include "engines/native/assemble.h"
+#include "engines/native/python_counts.h"
 #include "engines/native/record.h"
 #include "engines/native/translation.h"
 
@@ -25,13 +26,17 @@ struct line_array {
     uint64_t counts[];
 };
 
-/* A context has the address of its array, plus so much: the first counters are reached with eight
- * bits of offset. */
-#define ORIGIN (128 + (int)offsetof(struct line_array, counts))
+#define ORIGIN LINE_ORIGIN
+_Static_assert(ORIGIN == 128 + offsetof(struct line_array, counts), "see lines.h");
 
 #define ROOM_GRAIN 8 /* arrays fill cache lines */
 
 static struct line_array empty;
+
+uint64_t lines_no_counters(void)
+{
+    return (uint64_t)&empty + ORIGIN;
+}
 
 /* What a counter counts: how often a run ran, and the PLT stub behind it, 0: none. */
 struct line_counter {
@@ -149,7 +154,8 @@ void lines_context_made(struct context *context)
 {
     struct code_function *function = context->code;
     set_array(context, &empty);
-    if (function->flags & (CODE_FUNCTION_PYTHON | CODE_FUNCTION_ANONYMOUS))
+    if (function->flags & (CODE_FUNCTION_PYTHON | CODE_FUNCTION_ANONYMOUS) ||
+        python_counts_begin(function))
         return;
     struct line_function *of = lines_of(function);
     new_array(context, of->room);
@@ -222,16 +228,22 @@ uint32_t lines_stub(const struct translation *t, unsigned last)
     return count ? core_block(&core, target, module, count, lengths) : 0;
 }
 
+/* Which registers the sequence borrows. */
+static unsigned borrowed(const struct line_count *count)
+{
+    return count->place || count->evaluated ? 1 << RAX : ALL_THREE;
+}
+
 static struct line_count plan(struct line_counter counter, struct code_function *function,
                               bool flags, uint32_t exit_id)
 {
-    struct line_count count = {.number = counter.run,
-                               .place = place_of(counter, function),
-                               .flags = flags,
-                               .exit_id = exit_id};
+    struct line_count count = {.number = counter.run, .flags = flags, .exit_id = exit_id};
+    count.evaluated = function && python_counts_begin(function);
+    count.place = count.evaluated ? 0 : place_of(counter, function);
     cache.exits[exit_id].site = count.number;
     cache.exits[exit_id].pops = count.place;
-    count.miss = cold_exit(exit_id, flags, count.place ? 1 << RAX : ALL_THREE, 0);
+    cache.exits[exit_id].slot = count.evaluated;
+    count.miss = cold_exit(exit_id, flags, borrowed(&count), 0);
     return count;
 }
 
@@ -249,6 +261,8 @@ static struct code_function *counting_function(const struct translation *t)
 bool lines_have_room(const struct translation *t, uint32_t number, uint32_t stub)
 {
     struct code_function *function = counting_function(t);
+    if (function && python_counts_begin(function))
+        return false;
     uint32_t place = number ? place_of((struct line_counter){number, stub}, function) : 0;
     return place && !t->python && place <= lines_of(function)->room;
 }
@@ -343,11 +357,13 @@ void lines_emit(struct emitter *e, const struct line_count *count)
     emit_spill(e, RAX);
     if (count->flags)
         save_flags(e);
-    if (count->place)
+    if (count->evaluated)
+        python_counts_emit(e, count);
+    else if (count->place)
         emit_placed(e, count);
     else
         emit_hashed(e, count);
-    restore(e, count->flags, count->place ? 1 << RAX : ALL_THREE);
+    restore(e, count->flags, borrowed(count));
 }
 
 /* ---- counts on their way to the core ---- */
@@ -369,6 +385,10 @@ static void flush_slot(struct line_slot *slot)
 
 void lines_take_exit(struct native_thread *thread, const struct exit *exit)
 {
+    if (exit->slot) {
+        python_counts_take_exit(thread->hot.current, exit->site);
+        return;
+    }
     if (exit->pops) {
         grow_array(thread->hot.current, exit->pops);
         /* With many contexts, a function with many runs is to count in the table. */
@@ -392,6 +412,10 @@ static uint64_t count_since(const struct line_array *array, uint32_t i)
  * looked for in the core's table. */
 static void flush_context(struct context *context, bool alone)
 {
+    if (python_counts_apply(context->code)) {
+        python_counts_flush(context, alone);
+        return;
+    }
     struct line_array *array = array_of(context);
     if (!array)
         return;
@@ -429,6 +453,10 @@ uint64_t lines_beside_contexts(void)
     uint64_t instructions = 0;
     for (uint32_t i = 0; i < core.tree.count; i++) {
         const struct context *context = tree_context(&core.tree, i);
+        if (python_counts_apply(context->code)) {
+            instructions += python_counts_instructions(context);
+            continue;
+        }
         const struct line_array *array = array_of(context);
         const struct line_function *of = context->code->engine;
         for (uint32_t k = 0; array && k < array->capacity && k < of->count; k++)
@@ -445,19 +473,27 @@ void lines_flush(struct native_thread *thread)
         flush_slot(&thread->lines[i]);
 }
 
+/* To count so many instructions with, past the counters. */
+static uint64_t counting_key(const struct native_thread *thread, int64_t instructions)
+{
+    struct context *context = thread->hot.current;
+    return python_counts_apply(context->code) ? python_counts_key(context, instructions)
+                                              : context->key;
+}
+
 void lines_add_part(struct native_thread *thread, uint32_t run, unsigned executed)
 {
     const struct core_block *whole = &core.blocks[run];
     if (!executed)
         return;
     uint32_t part = core_block(&core, whole->address, whole->module, executed, whole->lengths);
-    add_count(thread->hot.current->key + part, 1);
+    add_count(counting_key(thread, executed) + part, 1);
 }
 
 /* Counts are sums modulo 2^64, so one may be taken back before it has arrived. */
 void lines_shorten(struct native_thread *thread, uint32_t run, unsigned executed)
 {
-    uint64_t key = thread->hot.current->key;
+    uint64_t key = counting_key(thread, -(int64_t)core.blocks[run].instructions);
     counts_add_late(&core.counts, key + run, -1ul);
     if (run < run_capacity && runs[run].stub)
         counts_add_late(&core.counts, key + runs[run].stub, -1ul);
@@ -477,7 +513,7 @@ void lines_count_path(struct native_thread *thread, uint64_t pc, unsigned count)
         if (!ran)
             return;
         struct code_module *module = code_map_peek(&core.code, start).module;
-        add_count(thread->hot.current->key + core_block(&core, start, module, ran, lengths), 1);
+        add_count(counting_key(thread, ran) + core_block(&core, start, module, ran, lengths), 1);
         count -= ran;
         pc += instruction.class == CLASS_ORDINARY ? 0 : instruction.immediate;
     }

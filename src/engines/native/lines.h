@@ -56,10 +56,16 @@ struct line_count {
     bool has_room;    /* in every context */
     uint8_t borrow;   /* if it has room: enum line_borrow, */
     uint8_t reg;      /* and which */
+    bool evaluated;   /* by a Python evaluator: python_counts.h */
     bool is_python;   /* the current context may have changed without a word to the thread */
     uint32_t exit_id; /* taken on a miss; the sequence is begun again afterwards */
     uint64_t miss;
 };
+
+/* A context has the address of its counters, plus so much: the first ones are reached with eight bits
+ * of offset. They begin with a word that says how many there are. That of one that has none: */
+#define LINE_ORIGIN 144
+uint64_t lines_no_counters(void);
 
 /* A new context gets its room. */
 void lines_context_made(struct context *context);

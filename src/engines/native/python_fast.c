@@ -257,7 +257,7 @@ static void emit_first_line(struct emitter *e, const struct python_layout *layou
     emit_load(e, RDX, FIELD(target));
     emit_line_pointer(e, layout, 0);
     emit_load(e, RDX, FIELD(python_entry));
-    emit_line_step(e, layout, 0, slow);
+    emit_line_first(e, layout, 0, slow);
     emit_store(e, FIELD(python_line_context), RAX);
     op_far(e, OP_LOAD, RDX, RCX, NEWEST(context));
     emit_load(e, RAX, FIELD(python_called));

@@ -1,6 +1,7 @@
 /* python_line.c: see python_line.h. */
 #include "engines/native/python_line.h"
 #include "engines/native/arena.h"
+#include "engines/native/python_counts.h"
 #include "engines/native/python_pieces.h"
 #include "engines/native/record.h"
 
@@ -8,7 +9,13 @@
 #define LINE_MASK         ((PYTHON_LINE_SLOTS - 1) * (uint32_t)sizeof(struct python_line_slot))
 #define SPREAD            0x9e3779b1u /* contexts that follow each other are far apart */
 
+#define CONTEXT_SHIFT 7 /* their size */
+#define BESIDE        ((int8_t)offsetof(struct context, slots))
+
 _Static_assert(sizeof(struct python_line_slot) == 32, "what the hash is shifted for");
+_Static_assert(sizeof(struct context) == 1 << CONTEXT_SHIFT, "contexts are one after the other");
+_Static_assert(sizeof(struct python_line_slot) <= sizeof(struct context_slot[CONTEXT_SLOTS]),
+               "where functions have their first line");
 
 /* What a thread that has run no Python knows. */
 static struct python_line_slot no_lines[PYTHON_LINE_SLOTS];
@@ -29,7 +36,8 @@ static struct python_line_slot *line_slot(const struct native_thread *thread,
                                           const struct python_layout *layout,
                                           const struct context *from, uint64_t pointer)
 {
-    uint32_t hash = (context_number(from) * SPREAD + (uint32_t)pointer) << hash_shift(layout);
+    uint32_t place = (uint32_t)(uintptr_t)from >> CONTEXT_SHIFT;
+    uint32_t hash = (place * SPREAD + (uint32_t)pointer) << hash_shift(layout);
     return (struct python_line_slot *)((uint8_t *)thread->python_lines + (hash & LINE_MASK));
 }
 
@@ -46,14 +54,17 @@ void python_remember_line(struct native_thread *thread, struct context *from,
         return;
     if (thread->python_lines == no_lines)
         thread->python_lines = arena_allocate(sizeof no_lines);
-    *line_slot(thread, layout, from, offset) = (struct python_line_slot){
+    const struct python_line_slot slot = {
         .from = from,
         .context = context,
-        .lines = place.lines->number,
+        .lines = (uintptr_t)place.lines >> PYTHON_LINES_SHIFT,
         .pointer = offset,
         .line = place.line - place.first,
         .line_size = place.line_size,
     };
+    *line_slot(thread, layout, from, offset) = slot;
+    if (!(from->function->flags & CODE_FUNCTION_LINE) && python_counts_apply(from->code))
+        memcpy(from->slots, &slot, sizeof slot);
 }
 
 /* ---- what is emitted ---- */
@@ -90,8 +101,10 @@ static void load_short_pointer(struct emitter *e, const struct python_layout *la
 /* rdx = the slot of the context in rcx and the pointer in eax. */
 static void emit_slot(struct emitter *e, const struct python_layout *layout)
 {
-    emit_bytes(e, "\x69\x51", 2); /* imul edx, [rcx + its number], SPREAD */
-    emit_byte(e, CONTEXT(key) + 4);
+    op_register32(e, OP_LOAD, RDX, RCX);
+    emit_bytes(e, "\xc1\xea", 2); /* shr edx, CONTEXT_SHIFT */
+    emit_byte(e, CONTEXT_SHIFT);
+    emit_bytes(e, "\x69\xd2", 2); /* imul edx, edx, SPREAD */
     emit_u32(e, SPREAD);
     op_register32(e, OP_ADD, RDX, RAX);
     emit_bytes(e, "\xc1\xe2", 2); /* shl edx, shift */
@@ -100,19 +113,15 @@ static void emit_slot(struct emitter *e, const struct python_layout *layout)
     op_thread(e, OP_ADD, RDX, FIELD(python_lines));
 }
 
-void emit_line_step(struct emitter *e, const struct python_layout *layout, int entry, uint64_t slow)
+/* The slot at rdx is of the context in rcx, its pointer that in rax: the entry in
+ * thread.python_entry takes its line. As emit_line_step. */
+static void emit_take_step(struct emitter *e, const struct python_layout *layout, int entry,
+                           uint64_t slow)
 {
-    op_far(e, OP_SUB, RAX, RDX, entry + OWN(place.first));
-    emit_store(e, FIELD(python_entry), RDX);
-    emit_slot(e, layout);
-    op_memory(e, OP_COMPARE, RCX, RDX, LINE_SLOT(from));
-    jump_if(e, IF_NOT_EQUAL, slow);
-    load_short_pointer(e, layout, RCX, RDX, LINE_SLOT(pointer));
-    op_register(e, OP_COMPARE, RAX, RCX);
-    jump_if(e, IF_NOT_EQUAL, slow);
     emit_load(e, RCX, FIELD(python_entry));
     op_far(e, OP_LOAD, RAX, RCX, entry + OWN(place.lines));
-    op_memory32(e, OP_LOAD, RAX, RAX, offsetof(struct python_lines, number));
+    emit_bytes(e, "\x48\xc1\xe8", 3); /* shr rax, PYTHON_LINES_SHIFT */
+    emit_byte(e, PYTHON_LINES_SHIFT);
     op_memory32(e, OP_COMPARE, RAX, RDX, LINE_SLOT(lines));
     jump_if(e, IF_NOT_EQUAL, slow);
     load_short_pointer(e, layout, RAX, RDX, LINE_SLOT(line));
@@ -123,6 +132,45 @@ void emit_line_step(struct emitter *e, const struct python_layout *layout, int e
     op_far(e, OP_STORE, RAX, RCX, entry + OWN(place.line_size));
     emit_store(e, FIELD(hot.python_line_size), RAX);
     op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(context));
+}
+
+/* The slot that is in the table. */
+static void emit_find_step(struct emitter *e, const struct python_layout *layout, uint64_t slow)
+{
+    emit_slot(e, layout);
+    op_memory(e, OP_COMPARE, RCX, RDX, LINE_SLOT(from));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    load_short_pointer(e, layout, RCX, RDX, LINE_SLOT(pointer));
+    op_register(e, OP_COMPARE, RAX, RCX);
+    jump_if(e, IF_NOT_EQUAL, slow);
+}
+
+void emit_line_step(struct emitter *e, const struct python_layout *layout, int entry, uint64_t slow)
+{
+    op_far(e, OP_SUB, RAX, RDX, entry + OWN(place.first));
+    emit_store(e, FIELD(python_entry), RDX);
+    emit_find_step(e, layout, slow);
+    emit_take_step(e, layout, entry, slow);
+}
+
+void emit_line_first(struct emitter *e, const struct python_layout *layout, int entry,
+                     uint64_t slow)
+{
+    op_far(e, OP_SUB, RAX, RDX, entry + OWN(place.first));
+    emit_store(e, FIELD(python_entry), RDX);
+    load_short_pointer(e, layout, RDX, RCX, BESIDE + LINE_SLOT(pointer));
+    op_register(e, OP_COMPARE, RAX, RDX);
+    uint8_t *elsewhere = jump_ahead(e, IF_NOT_EQUAL);
+    op_memory(e, OP_COMPARE, RCX, RCX, BESIDE + LINE_SLOT(from));
+    uint8_t *nowhere = jump_ahead(e, IF_NOT_EQUAL);
+    op_memory(e, OP_LEA, RDX, RCX, BESIDE);
+    emit_bytes(e, "\xeb\x00", 2); /* jmp over the rest */
+    uint8_t *found = e->out;
+    end_short_jump(e, elsewhere);
+    end_short_jump(e, nowhere);
+    emit_find_step(e, layout, slow);
+    end_short_jump(e, found);
+    emit_take_step(e, layout, entry, slow);
 }
 
 void emit_no_line(struct emitter *e)

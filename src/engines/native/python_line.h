@@ -6,6 +6,9 @@
  * table of its code and how far the instruction pointer is in it. So a thread has a table of such
  * steps, which stay true for good: contexts and line tables are never given up, and which line table
  * a code object has is remembered with the code object (python_fast.h).
+ *
+ * The step from a function to the line that it begins at is one that nearly every call makes: the
+ * function's context has it, where those that make calls have the slots of their children.
  */
 #ifndef TRUEFLAME_NATIVE_PYTHON_LINE_H
 #define TRUEFLAME_NATIVE_PYTHON_LINE_H
@@ -13,16 +16,19 @@
 #include "core/python.h"
 #include "engines/native/emit.h"
 
-/* Small, as a program makes many different steps. Instruction pointers are less that of the code's
+/* Small, as a program makes many different steps. Line tables are pieces of the arena, 64 bytes at
+ * least, and known by the middle of their addresses. Instruction pointers are less that of the code's
  * first instruction. */
 struct python_line_slot {
     const struct context *from;
     struct context *context;
-    uint32_t lines;                    /* their number */
-    uint32_t pointer, line, line_size; /* pointer and line are signed where pointers are addresses */
+    uint32_t lines; /* their address >> PYTHON_LINES_SHIFT */
+    uint32_t pointer, line,
+        line_size; /* pointer and line are signed where pointers are addresses */
 };
 
-#define PYTHON_LINE_SLOTS 16384
+#define PYTHON_LINE_SLOTS  65536
+#define PYTHON_LINES_SHIFT 6
 
 void python_line_init_thread(struct native_thread *thread);
 
@@ -42,6 +48,10 @@ void emit_line_step(struct emitter *e, const struct python_layout *layout, int e
 /* hot has the line of the entry at rdx + `entry`; or none. On behind the event. */
 void emit_line_watch(struct emitter *e, const struct python_layout *layout, int entry);
 void emit_no_line(struct emitter *e);
+
+/* The same where the context in rcx is a function's, which begins. */
+void emit_line_first(struct emitter *e, const struct python_layout *layout, int entry,
+                     uint64_t slow);
 
 /* PYTHON_LINE, see python_fast.h. */
 void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow);

@@ -168,8 +168,8 @@ void python_emit_line_look(struct translation *t, unsigned next)
     struct line_count count = {0};
     uint32_t on = 0;
     if (!counted) {
-        count =
-            lines_plan(lines_run(t, t->run, next), NULL, flags, new_exit(t, next, EXIT_COUNT, 0));
+        count = lines_plan(lines_run(t, t->run, next), t->function, flags,
+                           new_exit(t, next, EXIT_COUNT, 0));
         on = new_exit(t, t->count, EXIT_JUMP, target);
     }
     struct emitter cold = cold_begin();

@@ -1,0 +1,45 @@
+/*
+ * python_counts.h: at line detail, what CPython's evaluator runs, by Python function and by line.
+ *
+ * Nobody asks which of the evaluator's own lines ran for which Python line. So its runs are counted
+ * for the function (P below), whichever of its lines is current (L), and of a line it is counted
+ * how many instructions ran: a line has no counters of its own.
+ *
+ *     L ──┐   .calls: instructions. Nobody calls a line
+ *     L ──┼─> directory of P ──> page of counters, by the places of runs
+ *     P ──┘                 └──> page
+ *
+ * There is one numbering of places for all evaluators of the process: runs that follow each other
+ * are translated together, and are near each other. A directory has the pages that were needed.
+ * When it becomes too small, P gets a larger one with the same pages; lines go on with the old one
+ * until a page is missing there.
+ *
+ * An evaluator's context that is no line's (its own, in front of the first frame) adds instructions to
+ * its .calls all the same, as the code is the same: they are taken out again when what its
+ * counters say is taken to the core. There, what a line has is a row of block 0 (core/counts.h).
+ */
+#ifndef TRUEFLAME_NATIVE_PYTHON_COUNTS_H
+#define TRUEFLAME_NATIVE_PYTHON_COUNTS_H
+
+#include "engines/native/lines.h"
+
+/* Is the function's code counted so? Decided when it is asked first, which is before anything of it
+ * is counted; then for good. */
+bool python_counts_begin(struct code_function *function);
+bool python_counts_apply(const struct code_function *function);
+
+/* The part of lines_emit between what is saved and what is restored. */
+void python_counts_emit(struct emitter *e, const struct line_count *count);
+
+/* The sequence found no counter for `run`; it will be begun again. */
+void python_counts_take_exit(struct context *context, uint32_t run);
+
+/* `instructions` more, or fewer, are counted past the counters: the key to count them with. */
+uint64_t python_counts_key(struct context *context, int64_t instructions);
+
+/* All that the context has counted is in the core. `alone`: see lines.h */
+void python_counts_flush(struct context *context, bool alone);
+/* Instructions that it has counted since. */
+uint64_t python_counts_instructions(const struct context *context);
+
+#endif
