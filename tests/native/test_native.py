@@ -94,6 +94,12 @@ def test_what_a_program_gives_up_is_no_loss(what, engine, compiled, folder):
     assert len(info["processes"]) == 2
 
 
+def test_the_next_program_has_its_limits(folder):
+    command = ["bash", "-c", "ulimit -v 500000; ulimit -n 50; ulimit -Sd 100000; exec -a x bash -c "
+                             "'ulimit -Hv; ulimit -Sv; ulimit -Hn; ulimit -Hd; ulimit -d'"]
+    same_as_alone(folder, command)
+
+
 REAL = {
     "true": ["/bin/true"],
     "git": ["git", "--version"],

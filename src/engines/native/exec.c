@@ -7,6 +7,7 @@
  * (another kind of program, set-uid) is executed as it is, outside the recording.
  */
 #include "engines/native/exec.h"
+#include "core/text.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/gate.h"
@@ -30,13 +31,13 @@ static char engine_path[4096];
 void exec_init(char **arguments)
 {
     own_arguments = arguments;
-    while (strcmp(arguments[own_count], "--"))
-        own_count++;
-    own_count++;
-    char **kept = arena_allocate(own_count * sizeof *kept);
-    for (unsigned i = 0; i < own_count; i++)
-        kept[i] = memcpy(arena_allocate(strlen(arguments[i]) + 1), arguments[i],
-                         strlen(arguments[i]) + 1);
+    unsigned all = 0;
+    while (strcmp(arguments[all], "--"))
+        all++;
+    char **kept = arena_allocate((all + 1) * sizeof *kept);
+    for (unsigned i = 0; i <= all; i++)
+        if (!string_starts(arguments[i], LIMITS_OPTION)) /* others may hold by then */
+            kept[own_count++] = text_keep(arguments[i]);
     own_arguments = kept;
     long length = sys(readlink, "/proc/self/exe", engine_path, sizeof engine_path - 1);
     if (length <= 0)
@@ -80,14 +81,18 @@ static long run_engine(struct native_thread *thread, const char *path, uint64_t 
                        uint64_t environment)
 {
     unsigned count, variables;
-    char **list = take_list(arguments, own_count + 1, &count);
+    char *limits[LIMITS_MOST];
+    unsigned limit_count = limits_options(limits), before = own_count + limit_count;
+    char **list = take_list(arguments, before + 1, &count);
     char **environment_list = take_list(environment, 0, &variables);
     if (!list || !environment_list)
         return -EFAULT;
-    memcpy(list, own_arguments, own_count * sizeof *list);
-    list[own_count] = (char *)path;
+    memcpy(list, own_arguments, (own_count - 1) * sizeof *list);
+    memcpy(list + own_count - 1, limits, limit_count * sizeof *list);
+    list[before - 1] = "--";
+    list[before] = (char *)path;
     if (!count)
-        list[own_count + 1] = "", list[own_count + 2] = NULL;
+        list[before + 1] = "", list[before + 2] = NULL;
     if (!thread->is_vfork) {
         lock_take(&cache.lock);
         record_finish(0);

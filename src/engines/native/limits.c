@@ -1,10 +1,12 @@
 /* limits.c: see limits.h. */
 #include "engines/native/limits.h"
+#include "core/text.h"
 #include "engines/native/gate.h"
 #include "engines/native/maps.h"
 #include "engines/native/places.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
+#include "engines/native/text.h"
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -55,10 +57,47 @@ void limits_init(uint64_t address)
         struct rlimit64 limit = kernels(shown->resource);
         if (!shown->is_memory || limit.rlim_cur == limit.rlim_max)
             continue;
+        if (!shown->is_set)
+            shown->limit = limit;
         shown->is_set = true;
-        shown->limit = limit;
         tell_kernel(shown->resource, limit.rlim_max, limit.rlim_max);
     }
+}
+
+unsigned limits_options(char **words)
+{
+    _Static_assert(SHOWN_COUNT <= LIMITS_MOST, "a word for each");
+    unsigned count = 0;
+    for (unsigned i = 0; i < SHOWN_COUNT; i++) {
+        const struct shown *shown = &all_shown[i];
+        char text[128];
+        struct string_builder builder = {text, 0, sizeof text};
+        if (!shown->is_set)
+            continue;
+        string_add(&builder, LIMITS_OPTION);
+        string_add_number(&builder, shown->resource, 10);
+        string_add(&builder, ":");
+        string_add_number(&builder, shown->limit.rlim_cur, 10);
+        string_add(&builder, ":");
+        string_add_number(&builder, shown->limit.rlim_max, 10);
+        words[count++] = text_keep(text);
+    }
+    return count;
+}
+
+void limits_take_option(const char *value)
+{
+    uint64_t numbers[3] = {0};
+    for (unsigned i = 0; i < 3; i++) {
+        for (; *value >= '0' && *value <= '9'; value++)
+            numbers[i] = numbers[i] * 10 + (*value - '0');
+        value += *value == ':';
+    }
+    struct shown *shown = find_shown(numbers[0]);
+    if (!shown)
+        return;
+    shown->is_set = true;
+    shown->limit = (struct rlimit64){numbers[1], numbers[2]};
 }
 
 /* ---- memory ---- */

@@ -17,6 +17,13 @@
 /* When the engine begins; the address is on the stack that the kernel made. */
 void limits_init(uint64_t address);
 
+/* Options for the engine that runs the next program, which the kernel does not tell all; their number,
+ * LIMITS_MOST at most. And what one of them says: "RESOURCE:SOFT:HARD". */
+#define LIMITS_MOST   4
+#define LIMITS_OPTION "--limit="
+unsigned limits_options(char **words);
+void limits_take_option(const char *value);
+
 /* May the program have so many bytes more? `data`: private ones that can be written. */
 bool limits_allow(uint64_t size_bytes, bool data);
 

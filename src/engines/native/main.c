@@ -160,6 +160,8 @@ static void parse_option(const char *argument)
         options.checkpoint = parse_number(value);
     else if ((value = option_value(argument, "--python-retry=")))
         options.python_retry = parse_number(value);
+    else if ((value = option_value(argument, LIMITS_OPTION)))
+        limits_take_option(value);
     else if (!strcmp(argument, "--print-total"))
         options.print_total = true;
     else if (!strcmp(argument, "--detail=line"))
