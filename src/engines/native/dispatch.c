@@ -7,7 +7,9 @@
  * that was entered). A branch between two blocks of one function is linked for good; any other
  * comes here and is shown to the core.
  */
+#include "engines/native/children.h"
 #include "engines/native/fast.h"
+#include "engines/native/foreseen.h"
 #include "engines/native/jumps.h"
 #include "engines/native/lines.h"
 #include "engines/native/progress.h"
@@ -153,8 +155,8 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     struct block *to = enter_block(thread);
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
-    bool remakes = exit.slot ? fast_may_foresee(target)
-                             : exit.kind == EXIT_CALL_INDIRECT && fast_note_target(exit.site, target);
+    bool remakes = exit.slot ? may_foresee(target)
+                             : exit.kind == EXIT_CALL_INDIRECT && note_call_target(exit.site, target);
     if (remakes)
         cache_remake(exit.pc);
     return to;

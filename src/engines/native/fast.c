@@ -6,13 +6,11 @@
  * the shadow stack's top are in vector registers (vectors.h), so nothing here waits for memory
  * that was just written, except for the current context.
  *
- *   call     the child of (context, site) is in one of four slots beside the context, or it is what
- *            this site of the thread called last, or else in the thread's table of children, at a
- *            place that follows from the key alone; one comparison each. Settle the count, push
- *            the shadow entry, change context.
+ *   call     find the child of (context, site) (children.h), settle the count, push the shadow
+ *            entry, change context.
  *   call *   the same; the child's entry must be the target. On through a table of the blocks that
  *            are called (jumps.c). One that has called nothing else from several contexts becomes
- *            a direct call, if the target is still that.
+ *            a direct call, if the target is still that (foreseen.h).
  *
  * Everything else leaves the cache and is told to the core, which also fills these tables.
  * Flags are never assumed dead: a direct call looks ahead into its callee, a landing into the code
@@ -27,19 +25,17 @@
  * that is a direct call, if the slot is still what it was.
  */
 #include "engines/native/fast.h"
-#include "engines/native/arena.h"
 #include "engines/native/assemble.h"
+#include "engines/native/children.h"
+#include "engines/native/foreseen.h"
 #include "engines/native/jumps.h"
-#include "engines/native/maps.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
 #include "engines/native/translation.h"
-#include <sys/mman.h>
 
 #define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
 #define RAX_RCX       (1 << RAX | 1 << RCX)
-#define SLOT_MASK     ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
 
 /* Cache addresses of code that all blocks share. */
 static struct {
@@ -47,35 +43,6 @@ static struct {
     uint64_t enter; /* in, to thread.cache_pc */
     uint64_t enter_end, enter_loads[VECTORS_BORROWED];
 } common;
-
-/* ---- tables ---- */
-
-static uint32_t site_hash(uint32_t site)
-{
-    return site * 0x9e3779b1u & ~31u;
-}
-
-static struct child_slot *slot_at(const struct native_thread *thread, uint32_t hash)
-{
-    return (struct child_slot *)((uint8_t *)thread->children + (hash & SLOT_MASK));
-}
-
-static uint8_t context_slot(uint32_t number)
-{
-    return offsetof(struct context, slots) + number % CONTEXT_SLOTS * sizeof(struct context_slot);
-}
-
-struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
-                                  uint32_t site)
-{
-    return slot_at(thread, (context_number(context) << 5) + site_hash(site));
-}
-
-struct child_slot *fast_indirect_slot(const struct native_thread *thread,
-                                      const struct context *context, uint32_t site, uint64_t target)
-{
-    return slot_at(thread, (context_number(context) << 5) + site_hash(site) + 2 * (uint32_t)target);
-}
 
 /* ---- pieces of sequences ---- */
 
@@ -95,19 +62,6 @@ void emit_change_context(struct emitter *e, unsigned context, bool is_called)
         emit_increment(e, context, CONTEXT(calls));
     op_memory(e, OP_LOAD, context, context, CONTEXT(counters));
     emit_store(e, FIELD(counters), context);
-}
-
-void emit_child_slot(struct emitter *e, unsigned context, uint32_t site)
-{
-    load_context_number(e, context);
-    emit_bytes(e, "\xc1\xe0\x05", 3); /* shl eax, 5 */
-    op_constant32(e, 0, RAX, site_hash(site));
-}
-
-void emit_child_address(struct emitter *e)
-{
-    op_constant32(e, 4, RAX, SLOT_MASK);
-    op_thread(e, OP_ADD, RAX, FIELD(children));
 }
 
 /* Pushes the shadow entry; `top` and `context` are lost. */
@@ -139,130 +93,11 @@ static void emit_room_check(struct emitter *e, uint64_t miss)
 
 /* ---- calls ---- */
 
-unsigned plt_stub(uint64_t target, uint64_t *slot)
-{
-    struct instruction instruction;
-    struct code_place place = code_map_peek(&core.code, target);
-    uint64_t at = target, end = maps_executable_end(target);
-    unsigned count = 0;
-    if (!place.plt)
-        return 0;
-    while (count < 3 && at < end) {
-        unsigned left = end - at < 15 ? end - at : 15;
-        if (!instruction_decode((const uint8_t *)at, left, &instruction))
-            return 0;
-        count++;
-        at += instruction.length;
-        if (instruction.class == CLASS_JUMP_INDIRECT && instruction.rip_relative) {
-            *slot = at + instruction.displacement;
-            return count;
-        }
-        bool is_endbr = instruction.map == 1 && instruction.opcode == 0x1e;
-        if (!is_endbr)
-            return 0;
-    }
-    return 0;
-}
-
 static uint32_t call_site(struct translation *t, unsigned index)
 {
     uint64_t pc = t->pc + t->offsets[index];
     return tree_site(&core.tree, pc, code_map_peek(&core.code, pc).module);
 }
-
-static uint32_t last_place(uint32_t site)
-{
-    return site * (uint32_t)sizeof(struct site_slot);
-}
-
-/* Is what the site did last of the context? `slots` = the thread's; the jump to be ended where
- * it is not. NULL: the site has no such memory. */
-static uint8_t *emit_compare_last(struct emitter *e, unsigned context, unsigned slots,
-                                  uint32_t site)
-{
-    if (site >= SITE_SLOTS)
-        return NULL;
-    emit_load(e, slots, FIELD(sites));
-    op_far(e, OP_COMPARE, context, slots, last_place(site) + offsetof(struct site_slot, context));
-    emit_bytes(e, "\x75\x00", 2); /* jne */
-    return e->out;
-}
-
-static void emit_remember_last(struct emitter *e, unsigned context, unsigned child, unsigned slots,
-                               uint32_t site)
-{
-    if (site >= SITE_SLOTS)
-        return;
-    emit_load(e, slots, FIELD(sites));
-    op_far(e, OP_STORE, context, slots, last_place(site) + offsetof(struct site_slot, context));
-    op_far(e, OP_STORE, child, slots, last_place(site) + offsetof(struct site_slot, child));
-}
-
-/* The child is not beside the context in rcx: it may be what the site did last, or in the table, and
- * is beside it then. On to `back` with it in rax. */
-static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
-{
-    struct emitter missed = cold_begin();
-    uint64_t missed_at = missed.address;
-    emit_unspill(&missed, RDX);
-    emit_jump(&missed, miss);
-    cold_end(&missed);
-
-    struct emitter cold = cold_begin(), *e = &cold;
-    uint64_t address = cold.address;
-    uint8_t *elsewhere = emit_compare_last(e, RCX, RAX, site);
-    if (elsewhere) {
-        op_far(e, OP_LOAD, RAX, RAX, last_place(site) + offsetof(struct site_slot, child));
-        emit_jump(e, back);
-        end_short_jump(e, elsewhere);
-    }
-    emit_spill(e, RDX);
-    emit_child_slot(e, RCX, site);
-    emit_child_address(e);
-    emit_constant(e, RDX, site);
-    op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
-    op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
-    jump_if(e, IF_NOT_EQUAL, missed_at);
-    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    store_constant(e, RCX, context_slot(site) + offsetof(struct context_slot, site), site);
-    op_memory(e, OP_STORE, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
-    emit_remember_last(e, RCX, RAX, RDX, site);
-    emit_unspill(e, RDX);
-    emit_jump(e, back);
-    cold_end(e);
-    return address;
-}
-
-/* cmp qword [context + slot's site], site, with its sign; the core may have an address there, which
- * no site is */
-static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site)
-{
-    emit_byte(e, 0x48);
-    emit_byte(e, 0x81);
-    emit_byte(e, 0x78 | context);
-    emit_byte(e, context_slot(site) + offsetof(struct context_slot, site));
-    emit_u32(e, site);
-}
-
-struct child_lookup emit_beside(struct emitter *e, uint32_t number)
-{
-    struct child_lookup lookup;
-    emit_compare_site(e, RCX, number);
-    jump_if(e, IF_NOT_EQUAL, 0);
-    lookup.branch_end = e->out;
-    lookup.address = e->address;
-    op_memory(e, OP_LOAD, RAX, RCX, context_slot(number) + offsetof(struct context_slot, child));
-    lookup.back = e->address;
-    return lookup;
-}
-
-void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t miss)
-{
-    uint32_t distance = cold_child(number, miss, lookup->back) - lookup->address;
-    memcpy(lookup->branch_end - 4, &distance, 4);
-}
-
-_Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
 
 /* The child may be that of a call to where the slot pointed before. */
 static void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
@@ -308,53 +143,6 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     returns_finish_call(t, index, start, id);
 }
 
-/* The child of the context in rax for the target in rcx is not beside it: it may be in the table.
- * On to `back` with it in rdx. */
-static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
-{
-    struct emitter cold = cold_begin(), *e = &cold;
-    uint64_t address = cold.address;
-    uint8_t *elsewhere = emit_compare_last(e, RAX, RDX, site);
-    if (elsewhere) {
-        op_far(e, OP_LOAD, RDX, RDX, last_place(site) + offsetof(struct site_slot, child));
-        op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
-        jump_if(e, IF_EQUAL, back);
-        end_short_jump(e, elsewhere);
-    }
-    emit_store(e, FIELD(target), RCX);
-    op_register(e, OP_LOAD, RDX, RAX);
-    emit_child_slot(e, RDX, site);
-    emit_bytes(e, "\x8d\x04\x48", 3); /* lea eax, [rax + rcx * 2] */
-    emit_child_address(e);
-    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, target));
-    jump_if(e, IF_NOT_EQUAL, miss);
-    emit_constant(e, RCX, site);
-    op_memory(e, OP_ADD, RCX, RDX, CONTEXT(key));
-    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, key));
-    jump_if(e, IF_NOT_EQUAL, miss);
-    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    emit_remember_last(e, RDX, RAX, RCX, site);
-    emit_bytes(e, "\x48\x92", 2); /* xchg rax, rdx */
-    emit_load(e, RCX, FIELD(target));
-    emit_jump(e, back);
-    cold_end(e);
-    return address;
-}
-
-/* rdx = the child of the context in rax for the target in rcx. */
-static void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss)
-{
-    const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
-    uint64_t back =
-        e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
-    uint64_t elsewhere = cold_indirect_child(site, miss, back);
-    emit_compare_site(e, RAX, site);
-    jump_if(e, IF_NOT_EQUAL, elsewhere);
-    op_memory(e, OP_LOAD, RDX, RAX, context_slot(site) + offsetof(struct context_slot, child));
-    op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
-    jump_if(e, IF_NOT_EQUAL, elsewhere);
-}
-
 static uint64_t cold_store_target(uint64_t to)
 {
     struct emitter cold = cold_begin();
@@ -395,23 +183,6 @@ static void emit_call_through(struct translation *t, unsigned index, bool slot)
 
 /* ---- slots whose content is foreseen ---- */
 
-bool fast_may_foresee(uint64_t target)
-{
-    struct code_place place = code_map_peek(&core.code, target);
-    return fits_in_32(target) && place.function && !place.plt && !maps_may_change(target) &&
-           maps_executable_end(target) > target;
-}
-
-/* Where the slot of a PLT stub leads, once it is bound; 0: not known yet. */
-uint64_t foreseen_target(uint64_t slot)
-{
-    struct mapping mapping;
-    if (!maps_find(slot, &mapping) || !(mapping.protection & PROT_READ) || slot + 8 > mapping.end)
-        return 0;
-    uint64_t target = *(const uint64_t *)slot;
-    return fast_may_foresee(target) ? target : 0;
-}
-
 /* The call leads elsewhere by now: the block is to be made anew. rcx: the target. */
 static uint64_t cold_not_foreseen(struct translation *t, unsigned index, uint64_t target, bool slot)
 {
@@ -439,38 +210,6 @@ static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
 }
 
 /* ---- indirect calls whose target is foreseen ---- */
-
-#define FORESEEN_AFTER 8 /* contexts: a block is not made twice for a call that is rare */
-
-/* By site: what it has called. */
-struct call_target {
-    uint32_t target;
-    uint16_t times;
-    bool varies;
-};
-
-static struct call_target *call_targets;
-
-static uint64_t foreseen_call(uint32_t site)
-{
-    const struct call_target *known = &call_targets[site];
-    return site < SITE_SLOTS && !known->varies && known->times >= FORESEEN_AFTER ? known->target : 0;
-}
-
-bool fast_note_target(uint32_t site, uint64_t target)
-{
-    struct call_target *known = &call_targets[site];
-    if (site >= SITE_SLOTS || known->varies)
-        return false;
-    if (!fast_may_foresee(target) || (known->times && known->target != target)) {
-        known->varies = true;
-        return known->times >= FORESEEN_AFTER;
-    }
-    known->target = target;
-    if (known->times < FORESEEN_AFTER)
-        known->times++;
-    return known->times == FORESEEN_AFTER;
-}
 
 /* The target is in rcx, which is spilled; the return address is pushed. */
 static void emit_call_register(struct translation *t, unsigned index)
@@ -585,8 +324,7 @@ void fast_renew(struct native_thread *thread)
 
 void fast_init(void)
 {
-    if (!call_targets)
-        call_targets = arena_allocate(SITE_SLOTS * sizeof *call_targets);
+    foreseen_init();
     vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS),
                             CACHE_START + CACHE_CONSTANTS);
     common.leave = leave_code();

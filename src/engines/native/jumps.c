@@ -15,7 +15,9 @@
  */
 #include "engines/native/jumps.h"
 #include "engines/native/assemble.h"
+#include "engines/native/children.h"
 #include "engines/native/fast.h"
+#include "engines/native/foreseen.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
 #include "engines/native/translation.h"

@@ -1,6 +1,7 @@
 /* lines.c: see lines.h. */
 #include "engines/native/lines.h"
 #include "engines/native/assemble.h"
+#include "engines/native/foreseen.h"
 #include "engines/native/python_counts.h"
 #include "engines/native/record.h"
 #include "engines/native/translation.h"

@@ -2,6 +2,7 @@
 #include "engines/native/python_fast.h"
 #include "core/platform.h"
 #include "core/python.h"
+#include "engines/native/children.h"
 #include "engines/native/fast.h"
 #include "engines/native/python_line.h"
 #include "engines/native/python_pieces.h"

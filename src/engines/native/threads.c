@@ -15,6 +15,7 @@
 #include "engines/native/threads.h"
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
+#include "engines/native/children.h"
 #include "engines/native/fast.h"
 #include "engines/native/files.h"
 #include "engines/native/gate.h"

@@ -10,6 +10,7 @@
 #include "engines/native/translate.h"
 #include "core/python.h"
 #include "engines/native/assemble.h"
+#include "engines/native/foreseen.h"
 #include "engines/native/line_place.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"

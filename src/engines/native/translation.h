@@ -83,8 +83,6 @@ void emit_call(struct translation *t, unsigned index);
 void emit_return(struct translation *t, unsigned index);
 /* rcx = the target of the indirect branch; spills rcx. */
 void emit_load_target(struct translation *t, unsigned index);
-/* Where a PLT stub's slot leads, if that may be foreseen; else 0. */
-uint64_t foreseen_target(uint64_t slot);
 /* rcx = the word at `slot`; spills rcx. */
 void emit_load_slot(struct emitter *e, uint64_t slot);
 
@@ -97,9 +95,5 @@ bool folds_count(const struct translation *t, unsigned index);
 /* Of the segment behind the call `index`: how many instructions its landing counts, which sets the
  * count anyway; 0: the segment counts itself. */
 unsigned counts_at_landing(const struct translation *t, unsigned index);
-
-/* How many instructions a direct call or jump to `target` runs in a PLT stub that is folded into
- * it; 0 if it is not a stub of the plain kind. *slot is where the callee's address stands. */
-unsigned plt_stub(uint64_t target, uint64_t *slot);
 
 #endif

@@ -1,0 +1,187 @@
+/* children.c: see children.h. */
+#include "engines/native/children.h"
+#include "engines/native/assemble.h"
+
+#define SLOT_MASK ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
+
+static uint32_t site_hash(uint32_t site)
+{
+    return site * 0x9e3779b1u & ~31u;
+}
+
+static struct child_slot *slot_at(const struct native_thread *thread, uint32_t hash)
+{
+    return (struct child_slot *)((uint8_t *)thread->children + (hash & SLOT_MASK));
+}
+
+static uint8_t context_slot(uint32_t number)
+{
+    return offsetof(struct context, slots) + number % CONTEXT_SLOTS * sizeof(struct context_slot);
+}
+
+struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
+                                  uint32_t site)
+{
+    return slot_at(thread, (context_number(context) << 5) + site_hash(site));
+}
+
+struct child_slot *fast_indirect_slot(const struct native_thread *thread,
+                                      const struct context *context, uint32_t site, uint64_t target)
+{
+    return slot_at(thread, (context_number(context) << 5) + site_hash(site) + 2 * (uint32_t)target);
+}
+
+/* ---- what is emitted ---- */
+
+void emit_child_slot(struct emitter *e, unsigned context, uint32_t site)
+{
+    load_context_number(e, context);
+    emit_bytes(e, "\xc1\xe0\x05", 3); /* shl eax, 5 */
+    op_constant32(e, 0, RAX, site_hash(site));
+}
+
+void emit_child_address(struct emitter *e)
+{
+    op_constant32(e, 4, RAX, SLOT_MASK);
+    op_thread(e, OP_ADD, RAX, FIELD(children));
+}
+
+static uint32_t last_place(uint32_t site)
+{
+    return site * (uint32_t)sizeof(struct site_slot);
+}
+
+/* Is what the site did last of the context? `slots` = the thread's; the jump to be ended where
+ * it is not. NULL: the site has no such memory. */
+static uint8_t *emit_compare_last(struct emitter *e, unsigned context, unsigned slots,
+                                  uint32_t site)
+{
+    if (site >= SITE_SLOTS)
+        return NULL;
+    emit_load(e, slots, FIELD(sites));
+    op_far(e, OP_COMPARE, context, slots, last_place(site) + offsetof(struct site_slot, context));
+    emit_bytes(e, "\x75\x00", 2); /* jne */
+    return e->out;
+}
+
+static void emit_remember_last(struct emitter *e, unsigned context, unsigned child, unsigned slots,
+                               uint32_t site)
+{
+    if (site >= SITE_SLOTS)
+        return;
+    emit_load(e, slots, FIELD(sites));
+    op_far(e, OP_STORE, context, slots, last_place(site) + offsetof(struct site_slot, context));
+    op_far(e, OP_STORE, child, slots, last_place(site) + offsetof(struct site_slot, child));
+}
+
+/* The child is not beside the context in rcx: it may be what the site did last, or in the table, and
+ * is beside it then. On to `back` with it in rax. */
+static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
+{
+    struct emitter missed = cold_begin();
+    uint64_t missed_at = missed.address;
+    emit_unspill(&missed, RDX);
+    emit_jump(&missed, miss);
+    cold_end(&missed);
+
+    struct emitter cold = cold_begin(), *e = &cold;
+    uint64_t address = cold.address;
+    uint8_t *elsewhere = emit_compare_last(e, RCX, RAX, site);
+    if (elsewhere) {
+        op_far(e, OP_LOAD, RAX, RAX, last_place(site) + offsetof(struct site_slot, child));
+        emit_jump(e, back);
+        end_short_jump(e, elsewhere);
+    }
+    emit_spill(e, RDX);
+    emit_child_slot(e, RCX, site);
+    emit_child_address(e);
+    emit_constant(e, RDX, site);
+    op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
+    op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
+    jump_if(e, IF_NOT_EQUAL, missed_at);
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
+    store_constant(e, RCX, context_slot(site) + offsetof(struct context_slot, site), site);
+    op_memory(e, OP_STORE, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
+    emit_remember_last(e, RCX, RAX, RDX, site);
+    emit_unspill(e, RDX);
+    emit_jump(e, back);
+    cold_end(e);
+    return address;
+}
+
+/* cmp qword [context + slot's site], site, with its sign; the core may have an address there, which
+ * no site is */
+static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site)
+{
+    emit_byte(e, 0x48);
+    emit_byte(e, 0x81);
+    emit_byte(e, 0x78 | context);
+    emit_byte(e, context_slot(site) + offsetof(struct context_slot, site));
+    emit_u32(e, site);
+}
+
+struct child_lookup emit_beside(struct emitter *e, uint32_t number)
+{
+    struct child_lookup lookup;
+    emit_compare_site(e, RCX, number);
+    jump_if(e, IF_NOT_EQUAL, 0);
+    lookup.branch_end = e->out;
+    lookup.address = e->address;
+    op_memory(e, OP_LOAD, RAX, RCX, context_slot(number) + offsetof(struct context_slot, child));
+    lookup.back = e->address;
+    return lookup;
+}
+
+void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t miss)
+{
+    uint32_t distance = cold_child(number, miss, lookup->back) - lookup->address;
+    memcpy(lookup->branch_end - 4, &distance, 4);
+}
+
+_Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
+
+/* The child of the context in rax for the target in rcx is not beside it: it may be in the table.
+ * On to `back` with it in rdx. */
+static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
+{
+    struct emitter cold = cold_begin(), *e = &cold;
+    uint64_t address = cold.address;
+    uint8_t *elsewhere = emit_compare_last(e, RAX, RDX, site);
+    if (elsewhere) {
+        op_far(e, OP_LOAD, RDX, RDX, last_place(site) + offsetof(struct site_slot, child));
+        op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
+        jump_if(e, IF_EQUAL, back);
+        end_short_jump(e, elsewhere);
+    }
+    emit_store(e, FIELD(target), RCX);
+    op_register(e, OP_LOAD, RDX, RAX);
+    emit_child_slot(e, RDX, site);
+    emit_bytes(e, "\x8d\x04\x48", 3); /* lea eax, [rax + rcx * 2] */
+    emit_child_address(e);
+    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, target));
+    jump_if(e, IF_NOT_EQUAL, miss);
+    emit_constant(e, RCX, site);
+    op_memory(e, OP_ADD, RCX, RDX, CONTEXT(key));
+    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, key));
+    jump_if(e, IF_NOT_EQUAL, miss);
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
+    emit_remember_last(e, RDX, RAX, RCX, site);
+    emit_bytes(e, "\x48\x92", 2); /* xchg rax, rdx */
+    emit_load(e, RCX, FIELD(target));
+    emit_jump(e, back);
+    cold_end(e);
+    return address;
+}
+
+void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss)
+{
+    const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
+    uint64_t back =
+        e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
+    uint64_t elsewhere = cold_indirect_child(site, miss, back);
+    emit_compare_site(e, RAX, site);
+    jump_if(e, IF_NOT_EQUAL, elsewhere);
+    op_memory(e, OP_LOAD, RDX, RAX, context_slot(site) + offsetof(struct context_slot, child));
+    op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
+    jump_if(e, IF_NOT_EQUAL, elsewhere);
+}

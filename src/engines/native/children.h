@@ -1,0 +1,78 @@
+/*
+ * children.h: how code in the cache finds the context that comes next. It is in one of three places,
+ * the first of which is asked inline:
+ *
+ *     beside   four slots in the context itself, by the number of the call's site (or of the block
+ *              that a tail call enters) modulo four: what was used last;
+ *     last     what the site did last, if that was in the same context;
+ *     table    the thread's own, at a place that follows from the key alone.
+ *
+ * Else the cache is left, the core is asked, and its answer is remembered.
+ */
+#ifndef TRUEFLAME_NATIVE_CHILDREN_H
+#define TRUEFLAME_NATIVE_CHILDREN_H
+
+#include "engines/native/cache.h"
+#include "engines/native/emit.h"
+
+/* One remembered change of context: (context, where from, target) to a context. A thread has a
+ * table of them, so no lock is needed. */
+struct child_slot {
+    uint64_t key; /* the context's key + a site or transition_number */
+    struct context *child;
+    uint64_t target; /* indirect calls only */
+    uint64_t unused; /* slots are half a cache line */
+};
+
+#define CHILD_SLOTS 131072
+
+/* By a call's site: what it did last. */
+struct site_slot {
+    struct context *context, *child;
+};
+
+#define SITE_SLOTS (1u << 20) /* further sites have none */
+#define TRANSITION 0x80000000u
+
+/* Among the changes of a context: to this block, which another function has. */
+static inline uint32_t transition_number(const struct block *block)
+{
+    return TRANSITION | block->number;
+}
+
+/* The slot beside the context that a site, or a transition, has. */
+static inline struct context_slot *fast_beside(struct context *context, uint32_t number)
+{
+    return &context->slots[number % CONTEXT_SLOTS];
+}
+
+static inline struct context_slot fast_beside_value(uint32_t number, struct context *child)
+{
+    return (struct context_slot){(uint64_t)(int32_t)number, child}; /* as it is compared */
+}
+
+struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
+                                  uint32_t site);
+struct child_slot *fast_indirect_slot(const struct native_thread *thread,
+                                      const struct context *context, uint32_t site,
+                                      uint64_t target);
+
+/* eax = hash of (context in register `context`, site); then the address of its slot */
+void emit_child_slot(struct emitter *e, unsigned context, uint32_t site);
+void emit_child_address(struct emitter *e);
+
+/* rax = the child of the context in rcx, if it is beside it; else on to code that looks for it
+ * elsewhere, which is emitted apart, and comes back or goes to `miss`. */
+struct child_lookup {
+    uint8_t *branch_end;
+    uint64_t address, back; /* of the branch's end, and behind the lookup */
+};
+
+struct child_lookup emit_beside(struct emitter *e, uint32_t number);
+void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t miss);
+
+/* rdx = the child of the context in rax for the target in rcx; `miss` is gone to with rax, rcx and
+ * rdx borrowed. */
+void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss);
+
+#endif
