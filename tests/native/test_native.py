@@ -109,6 +109,15 @@ REAL = {
 QUICK = ("true",)
 
 
+def single_steps(oracle, folder, command):
+    """Of several runs: git reads a clock, in its own memory, which takes more steps now and then."""
+    totals, steps = [], folder / "steps"
+    for _ in range(6 if command[0].endswith("git") else 1):
+        run([oracle, "-o", steps, "--", *command], check=True, cwd=folder)
+        totals.append(int(steps.read_text().split()[1]))
+    return totals
+
+
 @pytest.mark.parametrize("detail", ("function", "line"))
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
                                   for name in sorted(REAL)])
@@ -116,10 +125,8 @@ def test_total_is_that_of_single_stepping(name, detail, oracle, folder):
     command = [shutil.which(REAL[name][0], path="/usr/bin:/bin"), *REAL[name][1:]]
     if not command[0]:
         pytest.skip(f"{name} is not installed")
-    steps = folder / "steps"
-    run([oracle, "-o", steps, "--", *command], check=True, cwd=folder)
     info = same_as_alone(folder, command, f"--detail={detail}")
-    assert info["total_instructions"] == int(steps.read_text().split()[1])
+    assert info["total_instructions"] in single_steps(oracle, folder, command)
 
 
 @pytest.mark.slow
