@@ -152,8 +152,8 @@ struct core_options {
     bool python_lines; /* the engine tells where Python frames are: see core/python.h */
     bool keep_tail_calls;
     bool start_off;
-    bool calls_push;       /* a call puts its return address on the stack, below the frame's end */
-    bool tops_are_late;    /* other threads' hot.top is what it was when they last left their code */
+    bool calls_push;    /* a call puts its return address on the stack, below the frame's end */
+    bool tops_are_late; /* other threads' hot.top is what it was when they last left their code */
     uint32_t max_contexts; /* 0: no limit */
 };
 

@@ -222,8 +222,7 @@ static struct python_lines *find_lines(struct python *python, struct code_functi
     for (; python->lines[at]; at = (at + 1) & (python->lines_capacity - 1))
         if (same_lines(python->lines[at], function, bytes, size_bytes))
             return python->lines[at];
-    python->lines[at] =
-        lines_new(python->module->layout.line_format, function, bytes, size_bytes);
+    python->lines[at] = lines_new(python->module->layout.line_format, function, bytes, size_bytes);
     python->lines_count++;
     return python->lines[at];
 }

@@ -91,9 +91,9 @@ struct tree {
     struct context **chunks;        /* contexts by number, TREE_CHUNK to a chunk */
     size_t chunk_capacity;
     uint32_t count;
-    uint32_t max_depth;     /* of any context */
-    uint32_t limit;         /* --max-contexts: beyond it recursion folds. 0: none */
-    uint64_t folded;        /* contexts that were not made because of it */
+    uint32_t max_depth;      /* of any context */
+    uint32_t limit;          /* --max-contexts: beyond it recursion folds. 0: none */
+    uint64_t folded;         /* contexts that were not made because of it */
     struct tree_slot *slots; /* hash of (parent, site, function) */
     size_t slot_count;
     struct site *sites;
@@ -102,7 +102,7 @@ struct tree {
     size_t site_slot_count;
     uint64_t *site_pairs; /* hash of context.key + site: further sites of a context */
     size_t site_pair_count, site_pair_capacity;
-    bool by_site; /* do sites show at all? */
+    bool by_site;                          /* do sites show at all? */
     void (*made)(struct context *context); /* an engine's: there is a new one. NULL: nobody asks */
 };
 

@@ -26,16 +26,15 @@
 #define ALIGNMENT 8
 
 static const char *const wanted_names[] = {
-    ".debug_info",     ".debug_types",    ".debug_abbrev", ".debug_line",
-    ".debug_str",      ".debug_line_str", ".debug_ranges", ".debug_rnglists",
-    ".debug_str_offsets",
+    ".debug_info",     ".debug_types",  ".debug_abbrev",   ".debug_line",        ".debug_str",
+    ".debug_line_str", ".debug_ranges", ".debug_rnglists", ".debug_str_offsets",
 };
 
 enum { WANTED_COUNT = sizeof wanted_names / sizeof *wanted_names };
 
 struct wanted_section {
-    const char *bytes;    /* as they are in the file; NULL: it has no such section */
-    size_t stored_bytes;  /* how many */
+    const char *bytes;   /* as they are in the file; NULL: it has no such section */
+    size_t stored_bytes; /* how many */
     bool compressed;
     uint32_t compression; /* if so: ELFCOMPRESS_... */
     size_t size_bytes;    /* decompressed */
@@ -116,11 +115,10 @@ static bool decompress(const struct wanted_section *wanted, char *to)
     if (wanted->compression != ELFCOMPRESS_ZLIB)
         return false;
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-    bool done =
-        decompressor &&
-        libdeflate_zlib_decompress(decompressor, wanted->bytes, wanted->stored_bytes, to,
-                                   wanted->size_bytes, &written) == LIBDEFLATE_SUCCESS &&
-        written == wanted->size_bytes;
+    bool done = decompressor &&
+                libdeflate_zlib_decompress(decompressor, wanted->bytes, wanted->stored_bytes, to,
+                                           wanted->size_bytes, &written) == LIBDEFLATE_SUCCESS &&
+                written == wanted->size_bytes;
     libdeflate_free_decompressor(decompressor);
     return done;
 }

@@ -46,7 +46,7 @@ struct mark {
 struct block {
     uint64_t pc;     /* of the program */
     uint32_t number; /* no other block ever has it */
-    uint32_t code; /* offset in the cache */
+    uint32_t code;   /* offset in the cache */
     uint32_t code_size;
     uint32_t source_size; /* bytes from pc on that were translated */
     uint16_t mark_count;

@@ -155,8 +155,9 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     struct block *to = enter_block(thread);
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
-    bool remakes = exit.slot ? may_foresee(target)
-                             : exit.kind == EXIT_CALL_INDIRECT && note_call_target(exit.site, target);
+    bool remakes = exit.slot
+                       ? may_foresee(target)
+                       : exit.kind == EXIT_CALL_INDIRECT && note_call_target(exit.site, target);
     if (remakes)
         cache_remake(exit.pc);
     return to;

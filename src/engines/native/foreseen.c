@@ -68,7 +68,8 @@ static struct call_target *call_targets;
 uint64_t foreseen_call(uint32_t site)
 {
     const struct call_target *known = &call_targets[site];
-    return site < SITE_SLOTS && !known->varies && known->times >= FORESEEN_AFTER ? known->target : 0;
+    bool foreseen = site < SITE_SLOTS && !known->varies && known->times >= FORESEEN_AFTER;
+    return foreseen ? known->target : 0;
 }
 
 bool note_call_target(uint32_t site, uint64_t target)

@@ -53,11 +53,11 @@ struct native_thread {
     uint64_t leave; /* thread_leave_cache */
     int64_t lease;  /* turns.c: instructions it may still run before it must ask */
     int64_t lease_given;
-    uint64_t spill[16];     /* the program's register N while the cache borrows it */
+    uint64_t spill[16];                    /* the program's register N while the cache borrows it */
     uint8_t vectors[VECTORS_BORROWED][64]; /* the program's registers that the cache has borrowed */
-    uint64_t inner_entry;   /* where the cache is entered in the middle of a sequence, at `code` */
-    uint64_t leave_inner;   /* thread_leave_inner */
-    struct hot hot;         /* the core's view */
+    uint64_t inner_entry; /* where the cache is entered in the middle of a sequence, at `code` */
+    uint64_t leave_inner; /* thread_leave_inner */
+    struct hot hot;       /* the core's view */
     /* fast.c */
     uint64_t saved_flags; /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;

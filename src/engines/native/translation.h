@@ -33,8 +33,8 @@ struct translation {
     struct mark marks[MARKS_MAX];
     unsigned mark_count;
     int ahead;
-    unsigned uncounted; /* instructions that ran by here and are in no counter yet */
-    unsigned run;       /* line detail: the first instruction that is in no counter yet */
+    unsigned uncounted;     /* instructions that ran by here and are in no counter yet */
+    unsigned run;           /* line detail: the first instruction that is in no counter yet */
     unsigned counted_ahead; /* by the landing behind the segment's last instruction, a call */
     unsigned folded;        /* instructions that the segment's last one has yet to count; at line */
     struct line_count folded_line; /* detail the run, if it has a place */

@@ -358,8 +358,7 @@ static bool evex_names_ours(const struct instruction *instruction, const uint8_t
     if (!vectors.evex)
         return true;
     /* Some take four registers from a multiple of four on. */
-    return is_ours(reg) || is_ours(first) || is_ours(first | 3) || is_ours(rm) ||
-           is_ours(index);
+    return is_ours(reg) || is_ours(first) || is_ours(first | 3) || is_ours(rm) || is_ours(index);
 }
 
 static bool is_vector_opcode(const struct instruction *instruction)
