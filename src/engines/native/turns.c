@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 
 #define LONGEST_LEASE 100000
+#define UNLIMITED     (INT64_MAX / 2) /* far from overflow: see turns_next */
 
 static struct {
     uint32_t next, serving; /* tickets */
@@ -35,7 +36,7 @@ static void begin_order(void)
 void turns_init(void)
 {
     begin_order();
-    turns.left = options.budget ? options.budget : INT64_MAX;
+    turns.left = options.budget ? options.budget : UNLIMITED;
     turns.next_checkpoint = options.checkpoint ? options.checkpoint : UINT64_MAX;
     turns.longest = LONGEST_LEASE;
     if (options.checkpoint && options.checkpoint < LONGEST_LEASE)
@@ -122,6 +123,8 @@ void turns_emit(struct translation *t, unsigned first, unsigned instructions)
     emit_unspill(e, RAX);
 }
 
+/* A child of vfork whose process is ending asks while others of it still give back: of two sums at
+ * the same time one is lost, and there may be less than nothing left. */
 struct block *turns_next(struct native_thread *thread, unsigned instructions)
 {
     turns_take_back(thread, instructions);
@@ -133,7 +136,7 @@ struct block *turns_next(struct native_thread *thread, unsigned instructions)
     thread->is_outside = false;
     if (thread->lease >= instructions)
         return thread_enter_block(thread);
-    if (!thread->lease)
+    if (thread->lease <= 0)
         turns_end_of_budget(thread);
     return translate_part(thread->pc, thread->lease);
 }
@@ -142,7 +145,7 @@ struct block *turns_next(struct native_thread *thread, unsigned instructions)
  * folded into it: no reason to run them. */
 static void count_rest(struct native_thread *thread)
 {
-    unsigned rest = thread->lease;
+    unsigned rest = thread->lease > 0 ? thread->lease : 0;
     thread->lease = 0;
     if (!options.line_detail)
         thread->instructions += rest;
