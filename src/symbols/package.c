@@ -6,7 +6,8 @@
  * libc6-dbg since before those. Packages made before /lib became a link to /usr/lib list their
  * files without /usr, and a path may lead over a link, so each is looked for in up to four
  * spellings. There are some thousand lists with 200 000 lines, few of which have the length of
- * one that is looked for; reading ends when all are found.
+ * one that is looked for; reading ends when all are found. Most files are in a package that is called
+ * after them (libsqlite3.so.0 in libsqlite3-0): those lists are read first, and often are enough.
  */
 #include "symbols/package.h"
 #include "common/memory.h"
@@ -92,14 +93,15 @@ static void look_up_line(struct search *search, const char *line, size_t length,
 /* Reading is faster than mapping for files as small as these. */
 static size_t read_text(struct search *search, int descriptor)
 {
-    size_t size = 0;
+    size_t size = 0, room;
     ssize_t got;
 
-    do {
+    do { /* what is read short of the room is the end */
         search->text = memory_grow(search->text, &search->text_capacity, size + LIST_BYTES, 1);
-        got = read(descriptor, search->text + size, search->text_capacity - size);
+        room = search->text_capacity - size;
+        got = read(descriptor, search->text + size, room);
         size += got > 0 ? (size_t)got : 0;
-    } while (got > 0);
+    } while (got == (ssize_t)room);
     return size;
 }
 
@@ -121,18 +123,66 @@ static void read_list(struct search *search, int directory, const char *list)
     }
 }
 
+/* What the names of a file and of its package begin with, both without `lib`: up to the first digit
+ * or mark. */
+static size_t stem_of(const char **name)
+{
+    if (strncmp(*name, "lib", 3) == 0)
+        *name += 3;
+    return strspn(*name, "abcdefghijklmnopqrstuvwxyz+");
+}
+
+static bool is_called_after(const char *list, const char *path)
+{
+    const char *name = strrchr(path, '/');
+
+    name = name ? name + 1 : path;
+    size_t length = stem_of(&name);
+    stem_of(&list);
+    if (length == 0 || strncmp(list, name, length) != 0)
+        return false;
+    /* libz is in zlib1g; but little begins with z else. */
+    return length > 1 || strncmp(list + length, "lib", 3) == 0;
+}
+
+static bool is_likely(const struct search *search, const char *list)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (is_called_after(list, search->spellings[i].path))
+            return true;
+    return false;
+}
+
+static char **list_names(DIR *directory, size_t *count)
+{
+    struct dirent *entry;
+    char **names = NULL;
+    size_t capacity = 0;
+
+    while ((entry = readdir(directory))) {
+        size_t length = strlen(entry->d_name);
+        if (length > 5 && strcmp(entry->d_name + length - 5, ".list") == 0)
+            *array_push(names, *count, capacity) = memory_duplicate_string(entry->d_name);
+    }
+    return names;
+}
+
 static void read_lists(struct search *search, const char *database)
 {
     DIR *directory = opendir(database);
-    struct dirent *entry;
+    size_t count = 0;
 
-    while (directory && search->missing && (entry = readdir(directory))) {
-        size_t length = strlen(entry->d_name);
-        if (length > 5 && strcmp(entry->d_name + length - 5, ".list") == 0)
-            read_list(search, dirfd(directory), entry->d_name);
-    }
-    if (directory)
-        closedir(directory);
+    if (!directory)
+        return;
+    char **names = list_names(directory, &count);
+    for (int likely = 1; likely >= 0; likely--)
+        for (size_t i = 0; i < count && search->missing; i++)
+            if (is_likely(search, names[i]) == likely)
+                read_list(search, dirfd(directory), names[i]);
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    closedir(directory);
 }
 
 void packages_with_debug_info(const char *database, size_t count, const char *const *paths,

@@ -278,21 +278,37 @@ static uint64_t find_owner(const struct symbol_table *table, const uint32_t *sor
     return best->start;
 }
 
-/* Must run while the aliases are still there: `f.cold` may be named after any of them. */
+static uint32_t name_hash(const struct symbol *symbol)
+{
+    uint32_t hash = symbol->name_length;
+
+    for (uint32_t i = 0; i < symbol->name_length; i++)
+        hash = (hash ^ (unsigned char)symbol->name[i]) * 16777619u;
+    return hash >> 16;
+}
+
+/* Must run while the aliases are still there: `f.cold` may be named after any of them. Few symbols
+ * have the name of a cold part, and only those are sorted. */
 static void find_owners(struct symbol_table *table)
 {
-    size_t count = table->symbol_count;
-    bool any_cold = false;
+    bool *names = NULL; /* of cold parts, by their hash */
+    size_t count = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < table->symbol_count; i++) {
         table->symbols[i].owner_start = table->symbols[i].start;
-        any_cold |= table->symbols[i].cold;
+        if (!table->symbols[i].cold)
+            continue;
+        if (!names)
+            names = memory_allocate_zeroed(65536, sizeof *names);
+        names[name_hash(&table->symbols[i])] = true;
     }
-    if (!any_cold)
+    if (!names)
         return;
-    uint32_t *sorted = memory_allocate(count * sizeof *sorted);
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = (uint32_t)i;
+    uint32_t *sorted = memory_allocate(table->symbol_count * sizeof *sorted);
+    for (size_t i = 0; i < table->symbol_count; i++)
+        if (names[name_hash(&table->symbols[i])])
+            sorted[count++] = (uint32_t)i;
+    free(names);
     qsort_r(sorted, count, sizeof *sorted, compare_symbol_names, table->symbols);
     for (size_t first = 0, last; first < count; first = last) {
         for (last = first + 1; last < count && !compare_names(&table->symbols[sorted[first]],

@@ -643,7 +643,12 @@ static void test_package_lookup(void **state)
     fputs("/.\n/lib/x86_64-linux-gnu/libc.so.6\n", file);
     fclose(file);
     file = fopen(other, "w");
-    fputs("/usr/lib/libfoo.so.1.2\n/usr/lib/libfoo.so.1\n", file);
+    fputs("/usr/lib/libfoo.so.1.2\n/usr/lib/libfoo.so.1\n/usr/bin/zoo\n", file);
+    fclose(file);
+    /* A package that is called after what another one has, and one without the end of a line. */
+    char *namesake = memory_format("%s/zoo.list", directory);
+    file = fopen(namesake, "w");
+    fputs("/usr/share/doc/zoo\n/usr/lib/libfoo.so.2", file);
     fclose(file);
 
     static const char *const paths[] = {
@@ -652,20 +657,26 @@ static void test_package_lookup(void **state)
         "/usr/lib/libfoo.so",
         "/usr/lib/libfoo.so.1.2.3",
         "/usr/lib/libfoo.so.1",
+        "/usr/bin/zoo",
+        "/usr/lib/libfoo.so.2",
     };
-    char *packages[5];
-    packages_with_debug_info(directory, 5, paths, packages);
+    char *packages[7];
+    packages_with_debug_info(directory, 7, paths, packages);
     assert_string_equal(packages[0], "libc6-dbg"); /* listed without /usr */
     assert_string_equal(packages[1], "libfoo1-dbgsym");
     assert_null(packages[2]);
     assert_null(packages[3]);
     assert_string_equal(packages[4], "libfoo1-dbgsym");
-    for (size_t i = 0; i < 5; i++)
+    assert_string_equal(packages[5], "libfoo1-dbgsym");
+    assert_string_equal(packages[6], "zoo-dbgsym");
+    for (size_t i = 0; i < 7; i++)
         free(packages[i]);
-    packages_with_debug_info("/nowhere", 5, paths, packages);
+    packages_with_debug_info("/nowhere", 7, paths, packages);
     assert_null(packages[1]);
     unlink(libc);
     unlink(other);
+    unlink(namesake);
+    free(namesake);
     rmdir(directory);
     free(libc);
     free(other);
