@@ -12,6 +12,8 @@ void core_init(struct core *core, const struct core_options *options)
     jit_init(&core->jit, core);
     core->code.jit = &core->jit;
     tree_init(&core->tree, options->max_contexts, options->line_detail);
+    if (!options->keeps_children)
+        tree_cache_make(&core->tree);
     if (options->line_detail)
         counts_init(&core->counts);
     core->root_function = code_map_marker(&core->code, "");

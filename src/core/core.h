@@ -152,8 +152,9 @@ struct core_options {
     bool python_lines; /* the engine tells where Python frames are: see core/python.h */
     bool keep_tail_calls;
     bool start_off;
-    bool calls_push;    /* a call puts its return address on the stack, below the frame's end */
-    bool tops_are_late; /* other threads' hot.top is what it was when they last left their code */
+    bool calls_push;     /* a call puts its return address on the stack, below the frame's end */
+    bool tops_are_late;  /* other threads' hot.top is what it was when they last left their code */
+    bool keeps_children; /* the engine remembers what calls led to, and does without core_call */
     uint32_t max_contexts; /* 0: no limit */
 };
 
@@ -270,6 +271,17 @@ static inline void core_push(struct core *core, struct thread *thread, uint64_t 
                                        .code = core->no_landing};
 }
 
+/* A call to what core_callee has found. */
+static inline void core_call_found(struct core *core, struct thread *thread, struct context *child,
+                                   uint64_t return_address, uint64_t sp)
+{
+    core_push(core, thread, return_address, sp);
+    if (__builtin_expect(!child, 0))
+        return;
+    child->calls++;
+    thread->hot->current = child;
+}
+
 static inline void core_call(struct core *core, struct thread *thread, uint32_t site,
                              uint64_t target, uint64_t return_address, uint64_t sp)
 {
@@ -283,11 +295,7 @@ static inline void core_call(struct core *core, struct thread *thread, uint32_t 
         if (child)
             *entry = (struct tree_cache_entry){.key = key, .child = child};
     }
-    core_push(core, thread, return_address, sp);
-    if (__builtin_expect(!child, 0))
-        return;
-    child->calls++;
-    hot->current = child;
+    core_call_found(core, thread, child, return_address, sp);
 }
 
 /* True if the newest entry explained the return. */

@@ -29,6 +29,8 @@ static struct context *context_new(struct tree *tree)
 void tree_cache_clear(struct tree *tree)
 {
     tree->cache_clears++;
+    if (!tree->cache)
+        return;
     /* An empty entry never hits, and its child can be looked at all the same. */
     for (size_t i = 0; i < (size_t)1 << TREE_CACHE_BITS; i++)
         tree->cache[i] = (struct tree_cache_entry){.key = UINT64_MAX, .child = tree->nobody};
@@ -37,9 +39,6 @@ void tree_cache_clear(struct tree *tree)
 void tree_init(struct tree *tree, uint32_t limit, bool by_site)
 {
     *tree = (struct tree){.limit = limit, .by_site = by_site};
-    tree->cache = platform_allocate(sizeof *tree->cache << TREE_CACHE_BITS);
-    tree->nobody = platform_allocate(sizeof *tree->nobody);
-    tree_cache_clear(tree);
     tree->slot_count = FIRST_SLOTS;
     tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
     tree->site_capacity = 1024;
@@ -47,6 +46,13 @@ void tree_init(struct tree *tree, uint32_t limit, bool by_site)
     tree->site_count = 1;
     tree->site_slot_count = FIRST_SLOTS;
     tree->site_slots = platform_allocate(tree->site_slot_count * sizeof *tree->site_slots);
+}
+
+void tree_cache_make(struct tree *tree)
+{
+    tree->cache = platform_allocate(sizeof *tree->cache << TREE_CACHE_BITS);
+    tree->nobody = platform_allocate(sizeof *tree->nobody);
+    tree_cache_clear(tree);
 }
 
 struct context *tree_new_root(struct tree *tree, struct code_function *function)

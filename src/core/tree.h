@@ -85,7 +85,7 @@ struct tree_slot {
 };
 
 struct tree {
-    struct tree_cache_entry *cache; /* 1 << TREE_CACHE_BITS entries */
+    struct tree_cache_entry *cache; /* 1 << TREE_CACHE_BITS entries; NULL: nobody asks for it */
     uint32_t cache_clears;          /* for engines with a cache of their own */
     struct context *nobody;         /* child of an empty entry */
     struct context **chunks;        /* contexts by number, TREE_CHUNK to a chunk */
@@ -157,6 +157,9 @@ static inline struct tree_cache_entry *tree_cache_slot(const struct tree *tree, 
 {
     return &tree->cache[(key * TREE_MIX) >> (64 - TREE_CACHE_BITS)];
 }
+
+/* Before the first tree_cache_slot; engines that remember children in their own way need none. */
+void tree_cache_make(struct tree *tree);
 
 /* Forgets what the cache holds: which function an address belongs to has changed. */
 void tree_cache_clear(struct tree *tree);

@@ -9,9 +9,10 @@
 #include <sys/resource.h>
 
 #define PAGE        4096ul
-#define CHUNK       (1ul << 20)
+#define FIRST_CHUNK (1ul << 20)
 #define LARGE       (32ul << 10)
 #define CLASS_BYTES 64ul
+#define LARGE_PAGE  (2ul << 20)
 
 struct free_piece {
     struct free_piece *next;
@@ -22,6 +23,7 @@ static struct {
     uint64_t next;  /* where the next mapping goes */
     uint8_t *chunk; /* the rest of the last chunk */
     size_t chunk_left;
+    unsigned chunk_count;
     struct free_piece *free[LARGE / CLASS_BYTES + 1]; /* by size in CLASS_BYTES */
 } arena = {.next = ARENA_START};
 
@@ -113,6 +115,23 @@ static size_t round_up(size_t size, size_t to)
     return (size + to - 1) & ~(to - 1);
 }
 
+static void *map_filled(size_t size_bytes, size_t small_bytes)
+{
+    arena.next = round_up(arena.next, LARGE_PAGE);
+    uint8_t *memory = map_memory(round_up(size_bytes, PAGE));
+    if (size_bytes > small_bytes)
+        sys(madvise, memory + small_bytes, round_up(size_bytes, PAGE) - small_bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
+/* A program that needs a second chunk is not a small one. */
+static void map_chunk(void)
+{
+    arena.chunk_left = arena.chunk_count++ ? LARGE_PAGE : FIRST_CHUNK;
+    arena.chunk =
+        arena.chunk_left == LARGE_PAGE ? map_filled(LARGE_PAGE, 0) : map_memory(FIRST_CHUNK);
+}
+
 static void *allocate_small(size_t size_bytes)
 {
     struct free_piece **list = &arena.free[size_bytes / CLASS_BYTES];
@@ -122,10 +141,8 @@ static void *allocate_small(size_t size_bytes)
         memset(piece, 0, size_bytes);
         return piece;
     }
-    if (arena.chunk_left < size_bytes) {
-        arena.chunk = map_memory(CHUNK);
-        arena.chunk_left = CHUNK;
-    }
+    if (arena.chunk_left < size_bytes)
+        map_chunk();
     void *memory = arena.chunk;
     arena.chunk += size_bytes;
     arena.chunk_left -= size_bytes;
@@ -137,6 +154,16 @@ void *arena_allocate(size_t size_bytes)
     lock_take(&arena.lock);
     void *memory = size_bytes <= LARGE ? allocate_small(round_up(size_bytes, CLASS_BYTES))
                                        : map_memory(round_up(size_bytes, PAGE));
+    lock_give(&arena.lock);
+    return memory;
+}
+
+void *arena_allocate_filled(size_t size_bytes, bool begins_small)
+{
+    if (size_bytes < LARGE_PAGE)
+        return arena_allocate(size_bytes);
+    lock_take(&arena.lock);
+    void *memory = map_filled(size_bytes, begins_small ? LARGE_PAGE : 0);
     lock_give(&arena.lock);
     return memory;
 }

@@ -12,11 +12,14 @@
 #include <sys/mman.h>
 
 #define FIRST_SLOTS 16384
-#define CODE_GRAIN  64
-#define PAGE_LISTS  16384
-#define ROOM        65536 /* more than the largest block and all that goes with it */
-#define HUGE_PAGE   (2u << 20)
-#define HUGE_AFTER  (128u << 10)
+/* Memory that is not used costs nothing, and rows had better not be moved. */
+#define FIRST_EXITS  (1u << 20)
+#define FIRST_BLOCKS (1u << 18)
+#define CODE_GRAIN   64
+#define PAGE_LISTS   16384
+#define ROOM         65536 /* more than the largest block and all that goes with it */
+#define HUGE_PAGE    (2u << 20)
+#define HUGE_AFTER   (128u << 10)
 
 /* Of the source of one. */
 #define BLOCK_BYTES_MAX ((uint64_t)INSTRUCTIONS_MAX * INSTRUCTION_LENGTH_MAX)
@@ -133,10 +136,10 @@ void cache_init(void)
 {
     _Static_assert(CACHE_WRITE == 0x650010000000ul, "cache_writable");
     map_cache();
-    cache.exit_capacity = 16384;
-    cache.exits = arena_allocate(cache.exit_capacity * sizeof *cache.exits);
-    cache.block_capacity = 4096;
-    cache.blocks = arena_allocate(cache.block_capacity * sizeof *cache.blocks);
+    cache.exit_capacity = FIRST_EXITS;
+    cache.exits = arena_allocate_filled(FIRST_EXITS * sizeof *cache.exits, true);
+    cache.block_capacity = FIRST_BLOCKS;
+    cache.blocks = arena_allocate_filled(FIRST_BLOCKS * sizeof *cache.blocks, true);
     cache.slots = arena_allocate(FIRST_SLOTS * sizeof *cache.slots);
     cache.slot_mask = FIRST_SLOTS - 1;
     cache.by_code = arena_allocate(CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code);
@@ -193,7 +196,7 @@ static void grow_slots(void)
 static void *grow(void *rows, uint32_t *capacity, size_t row_bytes)
 {
     size_t old_bytes = *capacity * row_bytes;
-    void *larger = arena_allocate(old_bytes * 2);
+    void *larger = arena_allocate_filled(old_bytes * 2, false);
     memcpy(larger, rows, old_bytes);
     arena_release(rows, old_bytes);
     *capacity *= 2;

@@ -24,7 +24,7 @@ struct child_slot {
     uint64_t unused; /* slots are half a cache line */
 };
 
-#define CHILD_SLOTS 131072
+#define CHILD_SLOTS 262144
 
 /* By a call's site: what it did last. */
 struct site_slot {

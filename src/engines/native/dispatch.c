@@ -147,8 +147,8 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     thread->pc = target;
     record_settle(thread);
     struct context *caller = thread->hot.current;
-    core_call(&core, thread->thread, exit.site, target, exit.pc + exit.length,
-              stack_pointer(thread) + 8);
+    core_call_found(&core, thread->thread, core_callee(&core, thread->thread, exit.site, target),
+                    exit.pc + exit.length, stack_pointer(thread) + 8);
     thread->hot.top[-1].code = exit.landing;
     struct context *callee = thread->hot.current;
     bool plain = !thread->hot.pending_site;

@@ -22,9 +22,10 @@
 struct core core;
 struct options options;
 
+/* What is large are tables that grow with the program, but for the first contexts. */
 void *platform_allocate(size_t size_bytes)
 {
-    return arena_allocate(size_bytes);
+    return arena_allocate_filled(size_bytes, core.tree.count == 0);
 }
 
 void platform_release(void *memory, size_t size_bytes)
@@ -179,6 +180,7 @@ void record_init(char **command)
         .keep_tail_calls = options.keep_tail_calls,
         .calls_push = true,
         .tops_are_late = true,
+        .keeps_children = true,
         .start_off = options.start_off,
         .max_contexts = options.max_contexts,
     };

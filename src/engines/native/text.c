@@ -5,19 +5,50 @@
 #include <fcntl.h>
 #include <stdarg.h>
 
+#define FEW 128 /* bytes: the processor takes a while to begin with `rep` */
+
+/* Words anywhere. */
+typedef uint64_t __attribute__((may_alias, aligned(1))) word64;
+typedef uint32_t __attribute__((may_alias, aligned(1))) word32;
+
+static void copy_few(uint8_t *out, const uint8_t *in, size_t size)
+{
+    if (size >= 8) { /* the last word may have bytes of the one before it */
+        for (size_t at = 0; at + 8 < size; at += 8)
+            *(word64 *)(out + at) = *(const word64 *)(in + at);
+        *(word64 *)(out + size - 8) = *(const word64 *)(in + size - 8);
+    } else if (size >= 4) {
+        uint32_t last = *(const word32 *)(in + size - 4);
+        *(word32 *)out = *(const word32 *)in;
+        *(word32 *)(out + size - 4) = last;
+    } else {
+        for (size_t at = 0; at < size; at++)
+            out[at] = in[at];
+    }
+}
+
+static void copy_upwards(uint8_t *out, const uint8_t *in, size_t size)
+{
+    __asm__ volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(size) : : "memory");
+}
+
 void *memcpy(void *to, const void *from, size_t size)
 {
-    void *destination = to;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
-    return destination;
+    if (size <= FEW)
+        copy_few(to, from, size);
+    else
+        copy_upwards(to, from, size);
+    return to;
 }
 
 void *memmove(void *to, const void *from, size_t size)
 {
     uint8_t *out = to;
     const uint8_t *in = from;
-    if (out <= in || out >= in + size)
-        return memcpy(to, from, size);
+    if (out <= in || out >= in + size) {
+        copy_upwards(out, in, size);
+        return to;
+    }
     while (size--)
         out[size] = in[size];
     return to;
