@@ -155,27 +155,39 @@ void cache_restart(void)
     regions.old_blocks = regions.old_exits = (struct row_range){0};
 }
 
-static uint32_t hash(uint64_t pc)
+static uint32_t hash(uint64_t pc, unsigned leaf)
 {
-    return (uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40);
+    return (uint32_t)(((pc + (leaf ? 1ul << 47 : 0)) * 0x9e3779b97f4a7c15u) >> 40);
 }
 
-struct block *cache_find(uint64_t pc)
+/* `leaf`: BLOCK_LEAF or 0. */
+static struct block *find(uint64_t pc, unsigned leaf)
 {
-    for (uint32_t at = hash(pc) & cache.slot_mask;; at = (at + 1) & cache.slot_mask) {
+    for (uint32_t at = hash(pc, leaf) & cache.slot_mask;; at = (at + 1) & cache.slot_mask) {
         uint32_t number = cache.slots[at];
         if (!number)
             return NULL;
         struct block *block = &cache.blocks[number];
-        if (block->pc == pc && !(block->flags & BLOCK_DEAD))
+        if (block->pc == pc && (block->flags & (BLOCK_DEAD | BLOCK_LEAF)) == leaf)
             return block;
     }
+}
+
+struct block *cache_find(uint64_t pc)
+{
+    return find(pc, 0);
+}
+
+struct block *cache_find_leaf(uint64_t pc)
+{
+    return find(pc, BLOCK_LEAF);
 }
 
 /* Takes the slot of a dead block too: code that is made anew in one place would fill them all. */
 static void insert(uint32_t number)
 {
-    uint32_t at = hash(cache.blocks[number].pc) & cache.slot_mask;
+    const struct block *block = &cache.blocks[number];
+    uint32_t at = hash(block->pc, block->flags & BLOCK_LEAF) & cache.slot_mask;
     while (cache.slots[at] && !(cache.blocks[cache.slots[at]].flags & BLOCK_DEAD))
         at = (at + 1) & cache.slot_mask;
     cache.slots[at] = number;

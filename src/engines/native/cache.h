@@ -64,6 +64,7 @@ enum block_flags {
     BLOCK_DEAD = 1,
     BLOCK_PLT = 2,
     BLOCK_FLAGS_LIVE = 4, /* arithmetic flags may be read before they are written */
+    BLOCK_LEAF = 8,       /* runs without a frame (leaves.h) */
 };
 
 enum exit_kind {
@@ -75,6 +76,9 @@ enum exit_kind {
     EXIT_RETURN,        /* to thread.target, return address popped */
     EXIT_ENTER,         /* to `target`: a call was made, the context is right */
     EXIT_ENTERED,       /* to thread.target: a call was made, the context is right */
+    EXIT_LEAF_ENTER,    /* to `target`, as a leaf (leaves.h) */
+    EXIT_LEAF_END,      /* to `target`, where a leaf needs its frame */
+    EXIT_LEAF_RETURN,   /* to thread.target, return address popped, elsewhere than was expected */
     EXIT_MISMATCH,      /* to `target`, which belongs to another function */
     EXIT_COUNT,         /* lines.c: no counter for `site` in this context; back to `landing` */
     EXIT_PYTHON_ENTER,  /* python_watch.c; these five go on at thread.code */
@@ -107,7 +111,9 @@ struct exit {
     uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen;
                    * EXIT_COUNT: python_counts.h's */
     uint32_t landing; /* calls: cache address where their returns go on */
-    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address */
+    uint32_t leaf_landing; /* and those of a leaf; 0: it is no call of one */
+    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
+                       * leaves: instructions that the landing's block has yet to count */
     uint32_t site;    /* calls: the core's number, 0 until it is asked for; system calls:
                         * the core's number of the segment they end */
     const char *refusal;
@@ -136,8 +142,9 @@ void cache_init(void);
 /* In the child of a fork, which does not inherit the memory: an empty cache. */
 void cache_restart(void);
 
-/* The block that begins at `pc`, or NULL. */
+/* The block that begins at `pc`, or NULL; that of a leaf. */
 struct block *cache_find(uint64_t pc);
+struct block *cache_find_leaf(uint64_t pc);
 
 /* The block whose code holds cache address `address`, or NULL. */
 struct block *cache_find_code(uint64_t address);

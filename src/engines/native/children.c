@@ -140,6 +140,52 @@ void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t 
     memcpy(lookup->branch_end - 4, &distance, 4);
 }
 
+/* The child may be that of a call to where the slot pointed before. */
+void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
+{
+    emit_bytes(e, "\x48\x81\x78", 3); /* cmp qword [rax + entry], target */
+    emit_byte(e, CONTEXT(entry));
+    emit_u32(e, target);
+    jump_if(e, IF_NOT_EQUAL, miss);
+}
+
+/* The child is not beside the context in rax. */
+static uint64_t cold_child_of_current(uint32_t site, uint64_t miss, uint64_t back)
+{
+    struct emitter found = cold_begin();
+    uint64_t found_at = found.address;
+    emit_unspill(&found, RCX);
+    emit_jump(&found, back);
+    cold_end(&found);
+    uint64_t look = cold_child(site, miss, found_at);
+
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    emit_spill(&cold, RCX);
+    op_register(&cold, OP_LOAD, RCX, RAX);
+    emit_jump(&cold, look);
+    cold_end(&cold);
+    return address;
+}
+
+void emit_child_of_current(struct emitter *e, uint32_t site, uint64_t target, bool foreseen,
+                           uint64_t miss)
+{
+    if (foreseen) {
+        emit_load(e, RCX, FIELD(hot.current));
+        struct child_lookup lookup = emit_beside(e, site);
+        finish_beside(&lookup, site, miss);
+        emit_entry_check(e, target, miss);
+        return;
+    }
+    const unsigned branch_bytes = 6, load_bytes = 4;
+    emit_load(e, RAX, FIELD(hot.current));
+    emit_compare_site(e, RAX, site);
+    jump_if(e, IF_NOT_EQUAL,
+            cold_child_of_current(site, miss, e->address + branch_bytes + load_bytes));
+    op_memory(e, OP_LOAD, RAX, RAX, context_slot(site) + offsetof(struct context_slot, child));
+}
+
 _Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
 
 /* The child of the context in rax for the target in rcx is not beside it: it may be in the table.

@@ -71,6 +71,14 @@ struct child_lookup {
 struct child_lookup emit_beside(struct emitter *e, uint32_t number);
 void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t miss);
 
+/* rax = the child of the current context; `miss` is gone to with rax and rcx borrowed. `foreseen`: rcx
+ * is borrowed already, and the child may be that of a call elsewhere than to `target`. */
+void emit_child_of_current(struct emitter *e, uint32_t site, uint64_t target, bool foreseen,
+                           uint64_t miss);
+
+/* Goes on if the context in rax was entered at `target`. */
+void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss);
+
 /* rdx = the child of the context in rax for the target in rcx; `miss` is gone to with rax, rcx and
  * rdx borrowed. */
 void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss);

@@ -11,6 +11,7 @@
 #include "engines/native/fast.h"
 #include "engines/native/foreseen.h"
 #include "engines/native/jumps.h"
+#include "engines/native/leaves.h"
 #include "engines/native/lines.h"
 #include "engines/native/progress.h"
 #include "engines/native/python_watch.h"
@@ -82,6 +83,8 @@ static struct block *take_jump(struct native_thread *thread, uint32_t id)
     thread->pc = cache.exits[id].target;
     struct block *to = enter_block(thread);
     const struct block *from = &cache.blocks[cache.exits[id].block];
+    if (from->flags & BLOCK_LEAF)
+        return to; /* it has a frame, which the next one may not need */
     if (context_stays(from, to))
         cache_link(id, to, CACHE_START + to->code);
     else if (!(from->flags & BLOCK_PLT))
@@ -149,10 +152,17 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
     struct context *caller = thread->hot.current;
     core_call_found(&core, thread->thread, core_callee(&core, thread->thread, exit.site, target),
                     exit.pc + exit.length, stack_pointer(thread) + 8);
-    thread->hot.top[-1].code = exit.landing;
     struct context *callee = thread->hot.current;
     bool plain = !thread->hot.pending_site;
-    struct block *to = enter_block(thread);
+    struct block *to = exit.leaf_landing ? leaves_call(thread, id, caller) : NULL;
+    if (to) {
+        thread->hot.current = callee;
+        remember_call(thread, id, caller, to);
+        thread->hot.current = caller;
+        return to;
+    }
+    thread->hot.top[-1].code = cache.exits[id].landing;
+    to = enter_block(thread);
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
     bool remakes = exit.slot
@@ -221,6 +231,10 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
         return take_enter(thread, id);
     case EXIT_ENTERED:
         return take_entered(thread);
+    case EXIT_LEAF_RETURN:
+        return take_return(thread, 0);
+    case EXIT_LEAF_ENTER:
+    case EXIT_LEAF_END:
     case EXIT_MISMATCH:
         thread->pc = exit->target;
         return enter_block(thread);
@@ -291,7 +305,7 @@ static void make_room(struct native_thread *thread)
 /* The thread is about to go on in `block`, at its pc; returns where. */
 static uint64_t entry_of(struct native_thread *thread, struct block *block)
 {
-    if (!cache_has_room()) {
+    if (!cache_has_room() && !thread->in_leaf) {
         thread->generation = cache.generation; /* it waits in no code of the cache */
         make_room(thread);
         block = translate_block(thread->pc);
@@ -312,9 +326,16 @@ uint64_t thread_dispatch(struct native_thread *thread)
         lock_give(&cache.lock);
         return again;
     }
+    struct block *block = NULL;
+    thread->in_leaf = leaves_left_by(thread->exit_id) && thread->leaf.child;
+    if (thread->in_leaf)
+        block = leaves_go_on(thread, thread->exit_id);
+    if (thread->in_leaf && !block)
+        leaves_make_frame(thread);
     if (thread->plane_changed)
         threads_catch_up(thread);
-    struct block *block = take_exit(thread, thread->exit_id);
+    if (!block)
+        block = take_exit(thread, thread->exit_id);
     uint64_t code = entry_of(thread, block);
     if (options.progress)
         progress_tell();

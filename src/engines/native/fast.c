@@ -29,6 +29,7 @@
 #include "engines/native/children.h"
 #include "engines/native/foreseen.h"
 #include "engines/native/jumps.h"
+#include "engines/native/leaves.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
@@ -93,19 +94,10 @@ static void emit_room_check(struct emitter *e, uint64_t miss)
 
 /* ---- calls ---- */
 
-static uint32_t call_site(struct translation *t, unsigned index)
+uint32_t call_site(struct translation *t, unsigned index)
 {
     uint64_t pc = t->pc + t->offsets[index];
     return tree_site(&core.tree, pc, code_map_peek(&core.code, pc).module);
-}
-
-/* The child may be that of a call to where the slot pointed before. */
-static void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
-{
-    emit_bytes(e, "\x48\x81\x78", 3); /* cmp qword [rax + entry], target */
-    emit_byte(e, CONTEXT(entry));
-    emit_u32(e, target);
-    jump_if(e, IF_NOT_EQUAL, miss);
 }
 
 /* A call to `target`; the return address is pushed. `foreseen`: rcx is spilled, and another site of
@@ -181,6 +173,23 @@ static void emit_call_through(struct translation *t, unsigned index, bool slot)
     returns_finish_call(t, index, start, id);
 }
 
+/* Pushes the return address of a call to `target`, 0 if that is not known. */
+static void emit_push_return(struct translation *t, unsigned index, uint64_t target)
+{
+    if (target && leaves_expect(t, target))
+        leaves_emit_before_push(&t->code);
+    emit_push_constant(&t->code, t->pc + t->offsets[index + 1]);
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+}
+
+static void emit_call_known(struct translation *t, unsigned index, uint64_t target, bool foreseen)
+{
+    if (leaves_expect(t, target))
+        leaves_emit_call(t, index, target, foreseen);
+    else
+        emit_call_to(t, index, target, foreseen);
+}
+
 /* ---- slots whose content is foreseen ---- */
 
 /* The call leads elsewhere by now: the block is to be made anew. rcx: the target. */
@@ -200,27 +209,29 @@ static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
 {
     struct emitter *e = &t->code;
     uint64_t target = foreseen_target(slot);
+    emit_push_return(t, index, target);
     emit_load_slot(e, slot);
     if (!target) {
         emit_call_through(t, index, true);
         return;
     }
     emit_verify(e, target, cold_not_foreseen(t, index, target, true));
-    emit_call_to(t, index, target, true);
+    emit_call_known(t, index, target, true);
 }
 
 /* ---- indirect calls whose target is foreseen ---- */
 
-/* The target is in rcx, which is spilled; the return address is pushed. */
+/* The target is in rcx, which is spilled. */
 static void emit_call_register(struct translation *t, unsigned index)
 {
     uint64_t target = foreseen_call(call_site(t, index));
+    emit_push_return(t, index, target);
     if (!target) {
         emit_call_through(t, index, false);
         return;
     }
     emit_verify(&t->code, target, cold_not_foreseen(t, index, target, false));
-    emit_call_to(t, index, target, true);
+    emit_call_known(t, index, target, true);
 }
 
 /* rcx = target; spills rcx. */
@@ -257,18 +268,13 @@ void emit_call(struct translation *t, unsigned index)
         return;
     }
     if (direct && plt_stub(branch_target(t, index), &slot)) {
-        emit_push_constant(e, next);
-        add_mark(t, MARK_ENGINE, 0, 0, 0);
         emit_call_slot(t, index, slot);
     } else if (direct) {
-        emit_push_constant(e, next);
-        add_mark(t, MARK_ENGINE, 0, 0, 0);
-        emit_call_to(t, index, branch_target(t, index), false);
+        emit_push_return(t, index, branch_target(t, index));
+        emit_call_known(t, index, branch_target(t, index), false);
     } else {
         emit_load_target(t, index);
         add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
-        emit_push_constant(e, next);
-        add_mark(t, MARK_ENGINE, 0, 0, 0);
         emit_call_register(t, index);
     }
 }
@@ -330,6 +336,7 @@ void fast_init(void)
     common.leave = leave_code();
     common.enter = enter_code();
     core.no_landing = returns_init();
+    leaves_init();
     jumps_init();
     python_fast_init();
     cache_keep_shared();

@@ -9,7 +9,9 @@
 #include "engines/native/returns.h"
 #include "engines/native/assemble.h"
 #include "engines/native/fast.h"
+#include "engines/native/leaves.h"
 #include "engines/native/record.h"
+#include "engines/native/threads.h"
 
 #define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
 #define RAX_RCX       (1 << RAX | 1 << RCX)
@@ -106,17 +108,20 @@ static void landing_emit(struct emitter *e, const struct landing *landing)
     restore(e, landing->flags, RAX_RCX);
 }
 
-/* Where returns land: here, or at a way to the block that begins there. */
-static uint64_t other_landing(struct translation *t, unsigned index)
+uint64_t returns_make_landing(uint32_t id)
 {
-    uint64_t next = t->pc + t->offsets[index + 1];
+    const struct exit call = cache.exits[id];
+    uint64_t next = call.pc + call.length;
     struct landing landing = landing_plan(next, !flags_dead_at(next));
+    uint32_t on = cache_add_exit();
+    cache.exits[on] = (struct exit){
+        .kind = EXIT_JUMP, .block = call.block, .target = next, .pc = call.pc, .length = call.length};
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
     landing_emit(&cold, &landing);
     emit_align_patch(&cold, 1);
     emit_byte(&cold, 0xe9);
-    emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, next));
+    emit_linkable(&cold, on);
     cold_end(&cold);
     return address;
 }
@@ -149,7 +154,7 @@ void returns_finish_call(struct translation *t, unsigned index, uint8_t *start, 
         landing = t->code.address;
         emit_landing(t, index);
     } else {
-        landing = other_landing(t, index);
+        landing = returns_make_landing(id);
     }
     patch_landing(start, t->code.out, landing);
     cache.exits[id].landing = landing;
@@ -175,6 +180,10 @@ static void emit_slow_return(struct translation *t, unsigned index)
 void emit_return(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
+    if (t->leaf) {
+        leaves_emit_return(t, index);
+        return;
+    }
     emit_spill(e, RCX);
     add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
     emit_byte(e, 0x59); /* pop rcx */
@@ -194,6 +203,7 @@ void emit_return(struct translation *t, unsigned index)
 /* Other threads may be pushing and popping; any entry does with this landing. */
 void returns_forget(uint64_t start, uint64_t end)
 {
+    threads_forget_leaves();
     for (struct stack *stack = core.stacks; stack; stack = stack->next)
         for (struct stack_entry *entry = stack->base; entry < stack->limit; entry++)
             if (entry->return_address >= start && entry->return_address < end)

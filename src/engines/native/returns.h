@@ -12,6 +12,9 @@
 /* The landing of the call at `index`, whose sequence begins at `start` and leaves by exit `id`. */
 void returns_finish_call(struct translation *t, unsigned index, uint8_t *start, uint32_t id);
 
+/* Makes the landing of the call with exit `id`, apart from its block. */
+uint64_t returns_make_landing(uint32_t id);
+
 /* Goes on if rcx is `address`, and makes it zero; else to `otherwise`, to which cold_unverified
  * leads: there rcx is what it was. Flags stay. */
 void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise);

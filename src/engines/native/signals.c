@@ -4,6 +4,7 @@
 #include "engines/native/cache.h"
 #include "engines/native/fast.h"
 #include "engines/native/gate.h"
+#include "engines/native/leaves.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/python_fast.h"
@@ -213,7 +214,10 @@ static bool take_program_state(struct native_thread *thread, struct sigcontext *
             thread->registers[i] = thread->spill[i];
     thread->pc = block->pc + mark->pc_offset;
     turns_take_back(thread, mark->ahead);
-    if (!options.line_detail)
+    thread->in_leaf = block->flags & BLOCK_LEAF;
+    if (thread->in_leaf)
+        thread->leaf_instructions -= mark->ahead;
+    else if (!options.line_detail)
         thread->instructions -= mark->ahead;
     else if (mark->ahead)
         count_part(thread, block, mark);
@@ -280,6 +284,8 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
                     struct ucontext *kernel, uint64_t mask)
 {
     struct action action = thread->actions[number];
+    if (thread->in_leaf)
+        leaves_make_frame(thread);
     record_settle(thread);
     if (action.handler == (uint64_t)SIG_DFL ||
         (action.handler == (uint64_t)SIG_IGN && (BIT(number) & faults) && info->si_code > 0))

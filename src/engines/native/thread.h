@@ -58,6 +58,15 @@ struct native_thread {
     uint64_t inner_entry; /* where the cache is entered in the middle of a sequence, at `code` */
     uint64_t leave_inner; /* thread_leave_inner */
     struct hot hot;       /* the core's view */
+    /* leaves.c: the leaf that runs, or ran last */
+    struct {
+        struct context *child;  /* its context; NULL: its frame was made */
+        uint64_t stack_pointer; /* once it has returned */
+        uint64_t code;          /* where its return goes on in translated code */
+        uint32_t call;          /* exit of its call, if that code is gone */
+    } leaf;
+    uint64_t leaf_instructions, leaf_calls; /* in a vector register while in the cache */
+    bool in_leaf;                           /* out of the cache, at a state of the program */
     /* fast.c */
     uint64_t saved_flags; /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;

@@ -19,6 +19,7 @@
 #include "engines/native/fast.h"
 #include "engines/native/files.h"
 #include "engines/native/gate.h"
+#include "engines/native/leaves.h"
 #include "engines/native/lines.h"
 #include "engines/native/order.h"
 #include "engines/native/python_fast.h"
@@ -90,6 +91,7 @@ static struct native_thread *thread_new(uint64_t stack_pointer)
     thread->self = thread;
     fast_init_thread(thread);
     thread->generation = cache.generation;
+    thread->leaf_calls = 1;
     thread->flags = 0x202;
     thread->registers[REGISTER_RSP] = stack_pointer;
     live_count++;
@@ -114,8 +116,11 @@ struct native_thread *threads_first(uint64_t stack_pointer)
     return thread;
 }
 
+/* One that waits with a leaf has its frame from now on. */
 static void settle(struct native_thread *thread)
 {
+    if (thread->leaf_instructions)
+        leaves_make_frame(thread);
     record_settle(thread);
     lines_flush(thread);
 }
@@ -195,6 +200,13 @@ void threads_forget_children(void)
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
             forget_children(thread);
+}
+
+void threads_forget_leaves(void)
+{
+    for (struct native_thread *thread = all; thread; thread = thread->next)
+        if (!thread->is_free && !thread->ended)
+            leaves_forget(thread);
 }
 
 bool threads_is_last(const struct native_thread *thread)

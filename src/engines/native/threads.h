@@ -37,6 +37,9 @@ void threads_settle_all(void);
 /* Which function an address belongs to has changed: calls find their children anew. */
 void threads_forget_children(void);
 
+/* See leaves_forget. */
+void threads_forget_leaves(void);
+
 /* A code object of CPython dies. */
 void threads_forget_code(uint64_t code);
 

@@ -11,6 +11,7 @@
 #include "core/python.h"
 #include "engines/native/assemble.h"
 #include "engines/native/foreseen.h"
+#include "engines/native/leaves.h"
 #include "engines/native/line_place.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
@@ -103,6 +104,11 @@ static void decode_block(struct translation *t)
         if (!instruction_decode(t->source + at, left < 15 ? left : 15, instruction)) {
             if (t->count == 0)
                 t->end = left < 15 ? END_UNMAPPED : END_ILLEGAL;
+            break;
+        }
+        t->offsets[t->count] = at;
+        if (t->leaf && leaves_end_at(t, t->count)) {
+            t->end = END_LEAF;
             break;
         }
         if (options.repeatable && repeatable_wants(instruction))
@@ -486,7 +492,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
         turns_emit(t, first, counted);
     t->uncounted += counted;
     t->folded = folds && !lines ? t->uncounted : 0;
-    t->counted_ahead = 0;
+    t->counted_ahead = t->carried = 0;
     t->folded_line = where.folds ? where.count : (struct line_count){0};
     for (unsigned i = first; i < end; i++) {
         if (adds && i == place) {
@@ -527,7 +533,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
         }
     }
     if (folds) {
-        t->uncounted = -t->counted_ahead;
+        t->uncounted = t->carried - t->counted_ahead;
         t->run = end;
     }
 }
@@ -589,6 +595,8 @@ static void emit_block(struct translation *t)
         python_emit_end(t);
     if (t->end == END_CUT)
         emit_jump_exit(t, t->count, next);
+    else if (t->end == END_LEAF)
+        emit_stub(&t->code, new_exit(t, t->count, EXIT_LEAF_END, next));
     else if (t->end == END_BUDGET)
         emit_stub(&t->code, new_exit(t, t->count, EXIT_BUDGET, next));
     else if (t->end == END_ILLEGAL || t->end == END_UNMAPPED)
@@ -598,7 +606,7 @@ static void emit_block(struct translation *t)
 }
 
 /* `part`: how many instructions at most, 0 for a whole block. */
-static struct block *translate(uint64_t pc, unsigned part)
+static struct block *translate(uint64_t pc, unsigned part, bool leaf)
 {
     if (cache_is_full())
         fail("the code cache is full", NULL);
@@ -611,6 +619,8 @@ static struct block *translate(uint64_t pc, unsigned part)
     t->run = 0;
     t->source_size = 0;
     t->part = part;
+    t->leaf = leaf;
+    vectors_count_leaf(leaf);
     struct code_place place = code_map_translate(&core.code, pc);
     t->function = place.function;
     t->plt = place.plt;
@@ -630,10 +640,12 @@ static struct block *translate(uint64_t pc, unsigned part)
     block = &cache.blocks[t->block];
     block->code = cache.hot;
     block->code_size = t->code.address - CACHE_START - cache.hot;
-    block->source_size = t->source_size;
+    block->source_size = t->source_size + (t->end == END_LEAF); /* what is next matters too */
     block->function = t->function;
     if (t->plt)
         block->flags |= BLOCK_PLT;
+    if (t->leaf)
+        block->flags |= BLOCK_LEAF;
     if (t->checked || !flags_dead(t, 0))
         block->flags |= BLOCK_FLAGS_LIVE;
     block->mark_count = t->mark_count;
@@ -649,16 +661,23 @@ static struct block *translate(uint64_t pc, unsigned part)
     uint32_t grain = cache.hot < CACHE_DATA_BYTES + DENSE_AFTER ? 63 : 15;
     cache.hot += (block->code_size + grain) & ~grain;
     cache_publish(block);
+    vectors_count_leaf(false);
     return block;
 }
 
 struct block *translate_block(uint64_t pc)
 {
     struct block *block = cache_find(pc);
-    return block ? block : translate(pc, 0);
+    return block ? block : translate(pc, 0, false);
+}
+
+struct block *translate_leaf(uint64_t pc)
+{
+    struct block *block = cache_find_leaf(pc);
+    return block ? block : translate(pc, 0, true);
 }
 
 struct block *translate_part(uint64_t pc, unsigned instructions)
 {
-    return translate(pc, instructions);
+    return translate(pc, instructions, false);
 }

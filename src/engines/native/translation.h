@@ -27,7 +27,8 @@ struct translation {
     const uint8_t *source;
     unsigned count;
     unsigned source_size;
-    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST, END_BUDGET } end;
+    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST, END_BUDGET,
+           END_LEAF } end;
     struct instruction instructions[INSTRUCTIONS_MAX];
     uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
     struct mark marks[MARKS_MAX];
@@ -36,6 +37,7 @@ struct translation {
     unsigned uncounted;     /* instructions that ran by here and are in no counter yet */
     unsigned run;           /* line detail: the first instruction that is in no counter yet */
     unsigned counted_ahead; /* by the landing behind the segment's last instruction, a call */
+    unsigned carried;       /* left to what follows by the segment's last instruction, a call */
     unsigned folded;        /* instructions that the segment's last one has yet to count; at line */
     struct line_count folded_line; /* detail the run, if it has a place */
     uint32_t block;                /* number */
@@ -47,6 +49,7 @@ struct translation {
     bool looked;                  /* at line detail, since the segment was counted */
     bool ends_code;               /* python_watch.c: a code object */
     bool plt;
+    bool leaf;    /* leaves.h */
     bool checked; /* the source may change: compared at every entry */
     bool given;   /* the vector registers are the program's here */
     struct side_exit sides[BRANCHES_MAX];
@@ -79,6 +82,7 @@ bool flags_dead_at(uint64_t pc);
 uint64_t branch_target(const struct translation *t, unsigned index);
 
 /* fast.c */
+uint32_t call_site(struct translation *t, unsigned index);
 void emit_call(struct translation *t, unsigned index);
 void emit_return(struct translation *t, unsigned index);
 /* rcx = the target of the indirect branch; spills rcx. */

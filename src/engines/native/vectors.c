@@ -15,11 +15,12 @@ _Static_assert(CONSTANT_END * 16 <= CONSTANTS_BYTES, "constants have their room"
 enum { STATE_SSE = 1, STATE_AVX = 2, STATE_OPMASK = 5, STATE_HIGH_256 = 6, STATE_HIGH_16 = 7 };
 
 /* The registers from the highest number down; the last three only with AVX-512. */
-enum { OWN_COUNT, OWN_TOP, OWN_PUSH, OWN_POP, OWN_ONE };
+enum { OWN_COUNT, OWN_TOP, OWN_LEAF, OWN_PUSH, OWN_POP, OWN_ONE };
 _Static_assert(OWN_ONE + 1 == VECTORS_BORROWED, "layout.h");
 
 static struct {
-    unsigned count, top; /* register numbers */
+    unsigned count, top, leaf; /* register numbers */
+    unsigned running;          /* the one that the block being made counts in */
     unsigned borrowed;   /* how many */
     bool evex;
     unsigned save_length; /* L of the move that saves a whole register: 1 ymm, 2 zmm */
@@ -60,7 +61,9 @@ bool vectors_init(bool narrow)
     vectors.evex = has_512 && has_short && !narrow;
     vectors.count = vectors.evex ? 31 : 15;
     vectors.top = vectors.evex ? 30 : 14;
-    vectors.borrowed = vectors.evex ? VECTORS_BORROWED : OWN_TOP + 1;
+    vectors.leaf = vectors.count - OWN_LEAF;
+    vectors.running = vectors.count;
+    vectors.borrowed = vectors.evex ? VECTORS_BORROWED : OWN_LEAF + 1;
     cpuid(0xd, STATE_HIGH_16, place);
     vectors.high_16 = place[1];
     cpuid(0xd, STATE_HIGH_256, place);
@@ -198,16 +201,21 @@ static void op_whole(struct emitter *e, struct vector_op op, unsigned reg, uint3
     emit_thread_place(e, reg, offset);
 }
 
+void vectors_count_leaf(bool leaf)
+{
+    vectors.running = leaf ? vectors.leaf : vectors.count;
+}
+
 void vectors_emit_count(struct emitter *e, unsigned instructions)
 {
     if (instructions)
-        op_constant(e, ADD, vectors.count, vectors.count, instructions);
+        op_constant(e, ADD, vectors.running, vectors.running, instructions);
 }
 
 void vectors_emit_add(struct emitter *e, int instructions)
 {
     if (instructions < 0)
-        op_constant(e, SUBTRACT, vectors.count, vectors.count, -instructions);
+        op_constant(e, SUBTRACT, vectors.running, vectors.running, -instructions);
     else
         vectors_emit_count(e, instructions);
 }
@@ -243,6 +251,13 @@ void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
     } else {
         emit_bytes(e, "\xc4\x41\x01\xef\xff", 5); /* vpxor xmm15, xmm15, xmm15 */
     }
+}
+
+void vectors_emit_settle_leaf(struct emitter *e, unsigned context)
+{
+    op_context(e, ADD, vectors.leaf, vectors.leaf, context);
+    op_context(e, STORE, vectors.leaf, 0, context);
+    op_own_constant(e, LOAD, vectors.leaf, 0, OWN_ONE);
 }
 
 static void op_word(struct emitter *e, struct vector_op op, unsigned base, int offset)
@@ -295,6 +310,7 @@ void vectors_emit_load_own(struct emitter *e)
 void vectors_emit_give(struct emitter *e)
 {
     vectors_emit_store_own(e);
+    op_own(e, STORE, vectors.leaf, FIELD(leaf_instructions));
     for (unsigned i = 0; i < vectors.borrowed; i++)
         op_whole(e, LOAD, own_register(i), FIELD(vectors[i]));
 }
@@ -307,6 +323,8 @@ void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED])
     op_own(e, LOAD, vectors.count, FIELD(instructions));
     loads[OWN_TOP] = e->address;
     op_own(e, LOAD_64, vectors.top, FIELD(hot.top));
+    loads[OWN_LEAF] = e->address;
+    op_own(e, LOAD, vectors.leaf, FIELD(leaf_instructions));
     for (unsigned i = OWN_PUSH; i < vectors.borrowed; i++) {
         loads[i] = e->address;
         op_constant(e, LOAD, own_register(i), 0, own_constant(i));
@@ -459,6 +477,8 @@ void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *cont
             memcpy(thread->vectors[i], &thread->instructions, 16);
         else if (i == OWN_TOP)
             memcpy(thread->vectors[i], &thread->hot.top, 8);
+        else if (i == OWN_LEAF)
+            memcpy(thread->vectors[i], &thread->leaf_instructions, 16);
         else
             memcpy(thread->vectors[i], constant_value(own_constant(i)), 16);
         swap_in_frame(state, own_register(i), thread->vectors[i]);
@@ -472,4 +492,5 @@ void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *cont
         swap_in_frame(state, own_register(i), thread->vectors[i]);
     memcpy(&thread->instructions, thread->vectors[OWN_COUNT], 16);
     memcpy(&thread->hot.top, thread->vectors[OWN_TOP], 8);
+    memcpy(&thread->leaf_instructions, thread->vectors[OWN_LEAF], 16);
 }

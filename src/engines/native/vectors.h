@@ -3,14 +3,15 @@
  *
  *   count   {instructions executed, calls made} since they were last settled into the context
  *   top     the shadow stack's top
+ *   leaf    {instructions executed, calls made} by the leaf that runs (leaves.h); else {0, 1}
  *   and, where there is AVX-512, constants: what a push adds to top, what a pop does, and what a
  *   call sets count to, or one to be added to a counter at line detail
  *
  * Why registers: kept in memory, each is a chain of stores and loads that every block, call and
  * return waits for; an add to a vector register takes one cycle, needs no other register and
  * leaves the flags alone. Why vector registers: the program rarely has a use for all of them.
- * Where there is AVX-512 they are xmm27 to xmm31, which only its own instructions reach; else
- * xmm14 and xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
+ * Where there is AVX-512 they are xmm26 to xmm31, which only its own instructions reach; else
+ * xmm13 to xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
  *
  * The program's values wait in thread.vectors. Around its instructions that name one of them,
  * or all of them (xsave, vzeroall), the registers change places; and so they do whenever a thread
@@ -43,6 +44,12 @@ void vectors_emit_settle(struct emitter *e, unsigned context, bool begins);
 
 /* The same, and the count begins with so many instructions, which are about to run. */
 void vectors_emit_settle_from(struct emitter *e, unsigned context, unsigned instructions);
+
+/* The block that is being made counts in `leaf`, or in `count`. */
+void vectors_count_leaf(bool leaf);
+
+/* What `leaf` has is added to the context in register `context`; it is one call again. */
+void vectors_emit_settle_leaf(struct emitter *e, unsigned context);
 
 /* Line detail: [base + offset] += 1, the offset a multiple of 8; flags stay. */
 void vectors_emit_increment(struct emitter *e, unsigned base, int offset);

@@ -1,0 +1,357 @@
+/* leaves.c: see leaves.h. */
+#include "engines/native/leaves.h"
+#include "engines/native/assemble.h"
+#include "engines/native/children.h"
+#include "engines/native/foreseen.h"
+#include "engines/native/maps.h"
+#include "engines/native/python_watch.h"
+#include "engines/native/record.h"
+#include "engines/native/returns.h"
+#include "engines/native/translate.h"
+#include "engines/native/turns.h"
+
+#define RAX_RCX (1 << RAX | 1 << RCX)
+
+/* Cache address. rcx: the address that was popped; rcx alone is borrowed. */
+static uint64_t slow_return;
+
+/* ---- which functions ---- */
+
+#define LOOK_AHEAD 48 /* instructions, on all ways together */
+
+/* What is known of a function. */
+enum leaf_note { LEAF_UNKNOWN, LEAF_EXPECTED, LEAF_NOT };
+
+/* Is there a way from `pc` to a return, with no call on it? `left`: how many instructions are looked
+ * at. Ways back are not gone. */
+static bool may_return(uint64_t pc, uint64_t end, unsigned *left, unsigned branches)
+{
+    while (*left && pc < end) {
+        struct instruction instruction;
+        uint64_t bytes = end - pc;
+        --*left;
+        if (!instruction_decode((const uint8_t *)pc, bytes < 15 ? bytes : 15, &instruction))
+            return false;
+        pc += instruction.length;
+        switch (instruction.class) {
+        case CLASS_ORDINARY:
+            break;
+        case CLASS_RETURN:
+            return true;
+        case CLASS_JUMP:
+            if (instruction.immediate < 0)
+                return false;
+            pc += instruction.immediate;
+            break;
+        case CLASS_JUMP_IF:
+            if (instruction.immediate >= 0 && branches &&
+                may_return(pc + instruction.immediate, end, left, branches - 1))
+                return true;
+            break;
+        default:
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool looks_like_leaf(const struct code_function *function, uint64_t pc)
+{
+    uint64_t end = function->end + function->module->bias, mapped = maps_executable_end(pc);
+    unsigned left = LOOK_AHEAD;
+    return may_return(pc, end < mapped ? end : mapped, &left, 3);
+}
+
+bool leaves_expect(const struct translation *t, uint64_t target)
+{
+    if (options.line_detail || turns_are_on() || t->checked || t->plt)
+        return false;
+    struct code_place place = code_map_peek(&core.code, target);
+    struct code_function *function = place.function;
+    if (!function || place.plt || target != function->start + function->module->bias)
+        return false;
+    if (function->engine_note == LEAF_UNKNOWN) {
+        bool ordinary = !maps_may_change(target) && !code_function_swaps(function) &&
+                        !python_watched(&place) && !python_ends_code(&place, target);
+        function->engine_note =
+            ordinary && looks_like_leaf(function, target) ? LEAF_EXPECTED : LEAF_NOT;
+    }
+    return function->engine_note == LEAF_EXPECTED;
+}
+
+/* A frame costs as much as some hundred leaves gain: there had better be more than that of them.
+ * How many there were is known of each context only. */
+static void note_frame(const struct native_thread *thread, const struct exit *exit)
+{
+    const unsigned trial = 8, worth = 64;
+    struct context *context = thread->leaf.child;
+    struct code_function *function = context->code;
+    function->engine_count++;
+    if (function->engine_count < trial || context->calls > (uint64_t)worth * function->engine_count)
+        return;
+    function->engine_note = LEAF_NOT;
+    cache_remake(exit->pc);
+}
+
+/* ---- calls ---- */
+
+/* A leaf is called with rax borrowed; a call that was foreseen has borrowed rcx as well. */
+void leaves_emit_before_push(struct emitter *e)
+{
+    emit_store(e, FIELD(leaf.stack_pointer), RSP);
+}
+
+/* The count of the leaf becomes the child's. rcx is borrowed. */
+struct leaf_landing {
+    uint64_t next;
+    bool flags; /* are live there */
+    uint64_t wrong, other_stack;
+};
+
+/* rcx: the address; flags are the program's. */
+static struct leaf_landing landing_plan(uint64_t next, bool flags)
+{
+    struct leaf_landing landing = {next, flags, cold_unverified(next, slow_return), 0};
+    struct emitter cold = cold_begin();
+    landing.other_stack = cold.address;
+    restore(&cold, flags, flags ? 1 << RAX : 0);
+    emit_constant(&cold, RCX, next);
+    emit_jump(&cold, slow_return);
+    cold_end(&cold);
+    return landing;
+}
+
+static void landing_emit(struct emitter *e, const struct leaf_landing *landing)
+{
+    emit_verify(e, landing->next, landing->wrong);
+    if (landing->flags) {
+        emit_spill(e, RAX);
+        save_flags(e);
+    }
+    op_thread(e, OP_COMPARE, RSP, FIELD(leaf.stack_pointer));
+    jump_if(e, IF_NOT_EQUAL, landing->other_stack);
+    emit_load(e, RCX, FIELD(leaf.child));
+    vectors_emit_settle_leaf(e, RCX);
+    restore(e, landing->flags, landing->flags ? RAX_RCX : 1 << RCX);
+}
+
+/* Whose landing it is stands before it. */
+static uint64_t emit_landing_here(struct translation *t, unsigned index, uint32_t id)
+{
+    struct emitter *e = &t->code;
+    struct leaf_landing landing =
+        landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
+    emit_u32(e, id);
+    uint64_t address = e->address;
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    landing_emit(e, &landing);
+    return address;
+}
+
+static uint64_t emit_landing_apart(struct translation *t, unsigned index, uint32_t id)
+{
+    uint64_t next = t->pc + t->offsets[index + 1];
+    struct leaf_landing landing = landing_plan(next, !flags_dead_at(next));
+    struct emitter cold = cold_begin();
+    emit_u32(&cold, id);
+    uint64_t address = cold.address;
+    landing_emit(&cold, &landing);
+    emit_align_patch(&cold, 1);
+    emit_byte(&cold, 0xe9);
+    emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, next));
+    cold_end(&cold);
+    return address;
+}
+
+/* mov dword gs:[leaf.code], landing. Its upper half is always zero. */
+static uint8_t *emit_note_landing(struct emitter *e)
+{
+    emit_bytes(e, "\x65\xc7\x05", 3);
+    emit_u32(e, FIELD(leaf.code) - (e->address + 8));
+    emit_u32(e, 0);
+    return e->out - 4;
+}
+
+void leaves_emit_call(struct translation *t, unsigned index, uint64_t target, bool foreseen)
+{
+    struct emitter *e = &t->code;
+    bool flags = !flags_dead_at(target), here = index + 1 < t->count;
+    unsigned borrowed = foreseen ? RAX_RCX : 1 << RAX;
+    uint32_t id = new_exit(t, index, EXIT_CALL, target);
+    uint32_t site = call_site(t, index);
+    uint64_t miss = cold_exit(id, flags, RAX_RCX, 0);
+    cache.exits[id].site = site;
+    /* The block goes on counting where it was, unless the count is looked at before. */
+    t->carried = here && !t->python ? t->folded : 0;
+    cache.exits[id].pops = t->carried;
+    emit_spill(e, RAX);
+    if (flags)
+        save_flags(e);
+    if (!t->carried)
+        vectors_emit_count(e, t->folded);
+    emit_child_of_current(e, site, target, foreseen, miss);
+    emit_store(e, FIELD(leaf.child), RAX);
+    uint8_t *landing_at = emit_note_landing(e);
+    restore(e, flags, borrowed);
+    emit_align_patch(e, 1);
+    emit_byte(e, 0xe9);
+    emit_linkable(e, new_exit(t, index, EXIT_LEAF_ENTER, target));
+    uint64_t landing = here ? emit_landing_here(t, index, id) : emit_landing_apart(t, index, id);
+    memcpy(landing_at, &(uint32_t){landing}, 4);
+    cache.exits[id].leaf_landing = landing;
+}
+
+/* ---- blocks of leaves ---- */
+
+bool leaves_end_at(const struct translation *t, unsigned index)
+{
+    const struct instruction *instruction = &t->instructions[index];
+    uint64_t slot;
+    switch (instruction->class) {
+    case CLASS_CALL:
+    case CLASS_CALL_INDIRECT:
+    case CLASS_JUMP_INDIRECT:
+        return true;
+    case CLASS_JUMP:
+        return plt_stub(t->pc + t->offsets[index] + instruction->length + instruction->immediate,
+                        &slot);
+    case CLASS_RETURN:
+        return instruction->immediate;
+    default:
+        return false;
+    }
+}
+
+void leaves_emit_return(struct translation *t, unsigned index)
+{
+    struct emitter *e = &t->code;
+    emit_spill(e, RCX);
+    add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);
+    emit_byte(e, 0x59); /* pop rcx */
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    vectors_emit_count(e, t->folded);
+    emit_bytes(e, "\x65\xff\x25", 3); /* jmp gs:[leaf.code] */
+    emit_u32(e, FIELD(leaf.code) - (e->address + 4));
+}
+
+void leaves_init(void)
+{
+    uint32_t id = cache_add_exit();
+    cache.exits[id].kind = EXIT_LEAF_RETURN;
+    struct emitter cold = cold_begin();
+    slow_return = cold.address;
+    emit_store(&cold, FIELD(target), RCX);
+    emit_unspill(&cold, RCX);
+    emit_stub(&cold, id);
+    cold_end(&cold);
+}
+
+/* ---- outside of the cache ---- */
+
+bool leaves_left_by(uint32_t id)
+{
+    const struct exit *exit = &cache.exits[id];
+    return exit->kind == EXIT_LEAF_ENTER || exit->kind == EXIT_LEAF_RETURN ||
+           (cache.blocks[exit->block].flags & BLOCK_LEAF);
+}
+
+/* The exit of the call that the leaf runs for. */
+static uint32_t call_of(const struct native_thread *thread, uint64_t code)
+{
+    uint32_t id;
+    if (code == slow_return)
+        return thread->leaf.call;
+    memcpy(&id, cache_writable(code - CACHE_START - 4), 4);
+    return id;
+}
+
+struct block *leaves_go_on(struct native_thread *thread, uint32_t id)
+{
+    const struct exit exit = cache.exits[id];
+    bool branches = exit.kind == EXIT_JUMP || exit.kind == EXIT_LEAF_ENTER;
+    if (!branches || thread->plane_changed || thread->generation != cache.generation ||
+        !cache_has_room() || turns_are_on())
+        return NULL;
+    struct code_place place = code_map_peek(&core.code, exit.target);
+    if (place.plt || !place.function || place.function != thread->leaf.child->code ||
+        maps_may_change(exit.target))
+        return NULL;
+    struct block *block = translate_leaf(exit.target);
+    if (block->function != thread->leaf.child->code)
+        return NULL; /* the core has found one that begins there */
+    thread->pc = exit.target;
+    cache_link(id, block, CACHE_START + block->code);
+    return block;
+}
+
+/* The frame's return goes on where any call's does. */
+static uint64_t full_landing(const struct native_thread *thread, uint32_t id)
+{
+    struct exit *exit = &cache.exits[id];
+    if (thread->generation != cache.generation || cache_is_full())
+        return core.no_landing;
+    if (!exit->landing)
+        cache.exits[id].landing = returns_make_landing(id);
+    return cache.exits[id].landing;
+}
+
+void leaves_make_frame(struct native_thread *thread)
+{
+    uint32_t id = call_of(thread, thread->leaf.code);
+    const struct exit exit = cache.exits[id];
+    thread->in_leaf = false;
+    thread->instructions += exit.pops;
+    record_settle(thread);
+    core_push(&core, thread->thread, exit.pc + exit.length, thread->leaf.stack_pointer);
+    thread->hot.top[-1].code = full_landing(thread, id);
+    thread->hot.current = thread->leaf.child;
+    thread->instructions = thread->leaf_instructions;
+    thread->calls = thread->leaf_calls;
+    thread->leaf_instructions = 0;
+    thread->leaf_calls = 1;
+    note_frame(thread, &exit);
+    thread->leaf.child = NULL;
+}
+
+static bool is_leaf_still(const struct native_thread *thread, uint64_t target,
+                          const struct context *caller)
+{
+    const struct code_function *function = thread->hot.current->code;
+    return !thread->hot.pending_site && thread->hot.top[-1].context == caller &&
+           function->engine_note == LEAF_EXPECTED && cache_has_room() &&
+           thread->generation == cache.generation &&
+           code_map_peek(&core.code, target).function == function;
+}
+
+struct block *leaves_call(struct native_thread *thread, uint32_t id, struct context *caller)
+{
+    const struct exit exit = cache.exits[id];
+    struct context *child = thread->hot.current;
+    const struct stack_entry *entry = thread->hot.top - 1;
+    struct block *block = NULL;
+    if (is_leaf_still(thread, exit.target, caller))
+        block = translate_leaf(exit.target);
+    if (!block || block->function != child->code) {
+        caller->self_instructions += exit.pops;
+        cache.exits[id].landing = full_landing(thread, id);
+        return NULL;
+    }
+    thread->leaf.child = child;
+    thread->leaf.stack_pointer = entry->stack_pointer;
+    thread->leaf.code = exit.leaf_landing;
+    thread->leaf_instructions = thread->leaf_calls = 0; /* the core has counted the call */
+    thread->hot.current = caller;
+    thread->hot.top--;
+    thread->in_leaf = true;
+    return block;
+}
+
+void leaves_forget(struct native_thread *thread)
+{
+    uint64_t code = __atomic_load_n(&thread->leaf.code, __ATOMIC_RELAXED);
+    if (!code || code == slow_return)
+        return;
+    thread->leaf.call = call_of(thread, code);
+    __atomic_compare_exchange_n(&thread->leaf.code, &code, slow_return, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
+}
