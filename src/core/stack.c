@@ -372,14 +372,6 @@ static bool call_by_jump(struct core *core, struct thread *thread, struct code_f
     return true;
 }
 
-/* Slots are caches, and this child of theirs is out of date. */
-static void forget_child(struct context *parent, const struct context *child)
-{
-    for (unsigned i = 0; parent && i < CONTEXT_SLOTS; i++)
-        if (parent->slots[i].child == child)
-            parent->slots[i] = (struct context_slot){0};
-}
-
 /* Code that the program makes was given another name, and the current context is still that of the
  * old one: it was entered just now by a way that had been remembered, or it runs on under the name
  * that it was given in the meantime. True: current is right now, and nothing was called. */
@@ -392,7 +384,8 @@ static bool renamed(struct core *core, struct thread *thread, struct code_functi
 
     if (gone) {
         current->calls--;
-        forget_child(current->parent, current);
+        if (current->parent)
+            tree_forget_child(&core->tree, current->parent, current);
         struct context *now = tree_in_place_of(&core->tree, current, function);
         now->entry = address;
         enter(thread, now);

@@ -23,7 +23,28 @@ static struct context *context_new(struct tree *tree)
     tree->count++;
     struct context *context = tree_context(tree, number);
     context->key = tree_key(number);
+    if (tree->by_entry)
+        tree_forget_children(tree, context);
     return context;
+}
+
+void tree_forget_children(const struct tree *tree, struct context *context)
+{
+    for (unsigned i = 0; i < CONTEXT_SLOTS; i++)
+        context->slots[i] = (struct context_slot){0};
+    for (unsigned i = 0; tree->by_entry && i < CONTEXT_CHILDREN; i++)
+        context->children[i] = tree->nobody;
+}
+
+void tree_forget_child(const struct tree *tree, struct context *context,
+                       const struct context *child)
+{
+    for (unsigned i = tree->by_entry ? 2 : 0; i < CONTEXT_SLOTS; i++)
+        if (context->slots[i].child == child)
+            context->slots[i] = (struct context_slot){0};
+    for (unsigned i = 0; tree->by_entry && i < CONTEXT_CHILDREN; i++)
+        if (context->children[i] == child)
+            context->children[i] = tree->nobody;
 }
 
 void tree_cache_clear(struct tree *tree)

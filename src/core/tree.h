@@ -43,25 +43,36 @@ struct context_slot {
     struct context *child;
 };
 
-#define CONTEXT_SLOTS 4
+#define CONTEXT_SLOTS    4
+#define CONTEXT_CHILDREN 4
 
-/* Two cache lines. The first four fields and the slots are what engines touch in inline code. */
+/* Two cache lines. A program has more contexts in use than the processor's first cache has lines:
+ * what engines touch in inline code comes first. */
 struct context {
-    uint64_t key;               /* tree_key(its number) */
-    struct code_function *code; /* whose blocks run in this context: `function`, except that a
-                                 * Python frame's are the evaluator's */
     union {
         uint64_t self_instructions;
         uint64_t counters; /* at line detail: the engine's own */
     };
     uint64_t calls;
+    uint64_t entry;             /* absolute address that was called to get here */
+    struct code_function *code; /* whose blocks run in this context: `function`, except that a
+                                 * Python frame's are the evaluator's */
+    /* Caches, which may be empty: */
+    union {
+        struct context_slot slots[CONTEXT_SLOTS];
+        /* If the tree is by_entry: found by where they were entered, which their own `entry` says;
+         * the tree's nobody where there is none. And further slots. */
+        struct {
+            struct context *children[CONTEXT_CHILDREN];
+            struct context_slot further[CONTEXT_SLOTS - 2];
+        };
+    };
+    uint64_t key;           /* tree_key(its number) */
     struct context *parent; /* NULL for a root */
     struct code_function *function;
-    uint32_t site;                            /* row of tree.sites, 0: none */
-    uint32_t flags : 2;                       /* enum context_flags */
-    uint32_t depth : 30;                      /* 0 for a root */
-    uint64_t entry;                           /* absolute address that was called to get here */
-    struct context_slot slots[CONTEXT_SLOTS]; /* a cache: may be empty */
+    uint32_t site;       /* row of tree.sites, 0: none */
+    uint32_t flags : 2;  /* enum context_flags */
+    uint32_t depth : 30; /* 0 for a root */
 };
 
 /* A call instruction. Site 0 stands for none. Numbers are the engine's to bake into code. */
@@ -103,6 +114,7 @@ struct tree {
     uint64_t *site_pairs; /* hash of context.key + site: further sites of a context */
     size_t site_pair_count, site_pair_capacity;
     bool by_site;                          /* do sites show at all? */
+    bool by_entry;                         /* an engine's: contexts have `children`, not `slots` */
     void (*made)(struct context *context); /* an engine's: there is a new one. NULL: nobody asks */
 };
 
@@ -112,6 +124,11 @@ struct tree {
 #define TREE_CHUNK 16384
 
 void tree_init(struct tree *tree, uint32_t limit, bool by_site);
+
+/* Slots, or children, are caches: `context` has none in them any more; not `child`. */
+void tree_forget_children(const struct tree *tree, struct context *context);
+void tree_forget_child(const struct tree *tree, struct context *context,
+                       const struct context *child);
 
 /* A new root; roots are not looked up. */
 struct context *tree_new_root(struct tree *tree, struct code_function *function);

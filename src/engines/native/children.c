@@ -1,6 +1,7 @@
 /* children.c: see children.h. */
 #include "engines/native/children.h"
 #include "engines/native/assemble.h"
+#include "engines/native/record.h"
 
 #define SLOT_MASK ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
 
@@ -16,10 +17,50 @@ static struct child_slot *slot_at(const struct native_thread *thread, uint32_t h
     return (struct child_slot *)((uint8_t *)thread->children + (hash & SLOT_MASK));
 }
 
-static uint8_t context_slot(uint32_t number)
+/* ---- beside the context ---- */
+
+#define CALL_CHILDREN (CONTEXT_CHILDREN - 1) /* the last is for transitions */
+
+static unsigned child_index(uint32_t number, uint64_t target)
+{
+    return number & TRANSITION ? CALL_CHILDREN : (uint32_t)(target >> 4) % CALL_CHILDREN;
+}
+
+static uint8_t child_place(unsigned index)
+{
+    return offsetof(struct context, children) + index * sizeof(struct context *);
+}
+
+static uint8_t slot_place(uint32_t number)
 {
     return offsetof(struct context, slots) + number % CONTEXT_SLOTS * sizeof(struct context_slot);
 }
+
+static void put_in_slot(struct context *context, uint32_t number, struct context *child)
+{
+    context->slots[number % CONTEXT_SLOTS] =
+        (struct context_slot){(uint64_t)(int32_t)number, child}; /* as it is compared */
+}
+
+void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
+                     struct context *child)
+{
+    if (options.line_detail)
+        put_in_slot(context, number, child);
+    else if (child->entry == target)
+        context->children[child_index(number, target)] = child;
+}
+
+void fast_put_beside_indirect(struct context *context, uint32_t site, uint64_t target,
+                              struct context *child)
+{
+    if (options.line_detail)
+        put_in_slot(context, site, child);
+    else if (child->entry == target)
+        context->children[site % CALL_CHILDREN] = child;
+}
+
+/* ---- in the thread ---- */
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
                                   uint32_t site)
@@ -76,9 +117,40 @@ static void emit_remember_last(struct emitter *e, unsigned context, unsigned chi
     op_far(e, OP_STORE, child, slots, last_place(site) + offsetof(struct site_slot, child));
 }
 
+/* cmp qword [rax + entry], target */
+static void emit_compare_entry(struct emitter *e, uint64_t target)
+{
+    emit_bytes(e, "\x48\x81\x78", 3);
+    emit_byte(e, CONTEXT(entry));
+    emit_u32(e, target);
+}
+
+void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
+{
+    emit_compare_entry(e, target);
+    jump_if(e, IF_NOT_EQUAL, miss);
+}
+
+/* rax, the child of the context in rcx, is beside it from now on. */
+static void emit_put_beside(struct emitter *e, uint32_t number, uint64_t target)
+{
+    if (options.line_detail) {
+        uint8_t place = slot_place(number);
+        store_constant(e, RCX, place + offsetof(struct context_slot, site), number);
+        op_memory(e, OP_STORE, RAX, RCX, place + offsetof(struct context_slot, child));
+    } else if (fits_in_32(target)) {
+        emit_compare_entry(e, target);
+        emit_bytes(e, "\x75\x00", 2); /* jne */
+        uint8_t *elsewhere = e->out;
+        op_memory(e, OP_STORE, RAX, RCX, child_place(child_index(number, target)));
+        end_short_jump(e, elsewhere);
+    }
+}
+
 /* The child is not beside the context in rcx: it may be what the site did last, or in the table, and
  * is beside it then. On to `back` with it in rax. */
-static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
+static uint64_t cold_child(uint32_t site, uint64_t target, bool foreseen, uint64_t miss,
+                           uint64_t back)
 {
     struct emitter missed = cold_begin();
     uint64_t missed_at = missed.address;
@@ -91,6 +163,8 @@ static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
     uint8_t *elsewhere = emit_compare_last(e, RCX, RAX, site);
     if (elsewhere) {
         op_far(e, OP_LOAD, RAX, RAX, last_place(site) + offsetof(struct site_slot, child));
+        if (foreseen)
+            emit_entry_check(e, target, miss);
         emit_jump(e, back);
         end_short_jump(e, elsewhere);
     }
@@ -102,8 +176,9 @@ static uint64_t cold_child(uint32_t site, uint64_t miss, uint64_t back)
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, missed_at);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    store_constant(e, RCX, context_slot(site) + offsetof(struct context_slot, site), site);
-    op_memory(e, OP_STORE, RAX, RCX, context_slot(site) + offsetof(struct context_slot, child));
+    if (foreseen)
+        emit_entry_check(e, target, missed_at);
+    emit_put_beside(e, site, target);
     emit_remember_last(e, RCX, RAX, RDX, site);
     emit_unspill(e, RDX);
     emit_jump(e, back);
@@ -118,51 +193,66 @@ static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site
     emit_byte(e, 0x48);
     emit_byte(e, 0x81);
     emit_byte(e, 0x78 | context);
-    emit_byte(e, context_slot(site) + offsetof(struct context_slot, site));
+    emit_byte(e, slot_place(site) + offsetof(struct context_slot, site));
     emit_u32(e, site);
 }
 
-struct child_lookup emit_beside(struct emitter *e, uint32_t number)
+/* rax = the child that is beside `context`; the jump to where it is looked for elsewhere ends at the
+ * lookup's address. */
+static struct child_lookup emit_look_beside(struct emitter *e, unsigned context, uint32_t number,
+                                            uint64_t target)
 {
     struct child_lookup lookup;
-    emit_compare_site(e, RCX, number);
-    jump_if(e, IF_NOT_EQUAL, 0);
+    if (options.line_detail) {
+        emit_compare_site(e, context, number);
+        jump_if(e, IF_NOT_EQUAL, 0);
+    } else if (fits_in_32(target)) {
+        op_memory(e, OP_LOAD, RAX, context, child_place(child_index(number, target)));
+        emit_compare_entry(e, target);
+        jump_if(e, IF_NOT_EQUAL, 0);
+    } else {
+        emit_jump(e, 0);
+    }
     lookup.branch_end = e->out;
     lookup.address = e->address;
-    op_memory(e, OP_LOAD, RAX, RCX, context_slot(number) + offsetof(struct context_slot, child));
+    if (options.line_detail)
+        op_memory(e, OP_LOAD, RAX, context,
+                  slot_place(number) + offsetof(struct context_slot, child));
     lookup.back = e->address;
     return lookup;
 }
 
-void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t miss)
+static void end_lookup(const struct child_lookup *lookup, uint64_t at)
 {
-    uint32_t distance = cold_child(number, miss, lookup->back) - lookup->address;
+    uint32_t distance = at - lookup->address;
     memcpy(lookup->branch_end - 4, &distance, 4);
 }
 
-/* The child may be that of a call to where the slot pointed before. */
-void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
+struct child_lookup emit_beside(struct emitter *e, uint32_t number, uint64_t target)
 {
-    emit_bytes(e, "\x48\x81\x78", 3); /* cmp qword [rax + entry], target */
-    emit_byte(e, CONTEXT(entry));
-    emit_u32(e, target);
-    jump_if(e, IF_NOT_EQUAL, miss);
+    return emit_look_beside(e, RCX, number, target);
 }
 
-/* The child is not beside the context in rax. */
-static uint64_t cold_child_of_current(uint32_t site, uint64_t miss, uint64_t back)
+void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t target,
+                   bool foreseen, uint64_t miss)
+{
+    end_lookup(lookup, cold_child(number, target, foreseen, miss, lookup->back));
+}
+
+/* The child is not beside the current context; rax has been used. */
+static uint64_t cold_child_of_current(uint32_t site, uint64_t target, uint64_t miss, uint64_t back)
 {
     struct emitter found = cold_begin();
     uint64_t found_at = found.address;
     emit_unspill(&found, RCX);
     emit_jump(&found, back);
     cold_end(&found);
-    uint64_t look = cold_child(site, miss, found_at);
+    uint64_t look = cold_child(site, target, false, miss, found_at);
 
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
     emit_spill(&cold, RCX);
-    op_register(&cold, OP_LOAD, RCX, RAX);
+    emit_load(&cold, RCX, FIELD(hot.current));
     emit_jump(&cold, look);
     cold_end(&cold);
     return address;
@@ -173,17 +263,13 @@ void emit_child_of_current(struct emitter *e, uint32_t site, uint64_t target, bo
 {
     if (foreseen) {
         emit_load(e, RCX, FIELD(hot.current));
-        struct child_lookup lookup = emit_beside(e, site);
-        finish_beside(&lookup, site, miss);
-        emit_entry_check(e, target, miss);
+        struct child_lookup lookup = emit_beside(e, site, target);
+        finish_beside(&lookup, site, target, true, miss);
         return;
     }
-    const unsigned branch_bytes = 6, load_bytes = 4;
     emit_load(e, RAX, FIELD(hot.current));
-    emit_compare_site(e, RAX, site);
-    jump_if(e, IF_NOT_EQUAL,
-            cold_child_of_current(site, miss, e->address + branch_bytes + load_bytes));
-    op_memory(e, OP_LOAD, RAX, RAX, context_slot(site) + offsetof(struct context_slot, child));
+    struct child_lookup lookup = emit_look_beside(e, RAX, site, target);
+    end_lookup(&lookup, cold_child_of_current(site, target, miss, lookup.back));
 }
 
 _Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
@@ -224,12 +310,17 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
 void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss)
 {
     const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
-    uint64_t back =
-        e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
+    bool by_site = options.line_detail;
+    uint64_t back = e->address + (by_site ? compare_bytes + branch_bytes : 0) + load_bytes +
+                    entry_bytes + branch_bytes;
     uint64_t elsewhere = cold_indirect_child(site, miss, back);
-    emit_compare_site(e, RAX, site);
-    jump_if(e, IF_NOT_EQUAL, elsewhere);
-    op_memory(e, OP_LOAD, RDX, RAX, context_slot(site) + offsetof(struct context_slot, child));
+    uint8_t place = child_place(site % CALL_CHILDREN);
+    if (by_site) {
+        emit_compare_site(e, RAX, site);
+        jump_if(e, IF_NOT_EQUAL, elsewhere);
+        place = slot_place(site) + offsetof(struct context_slot, child);
+    }
+    op_memory(e, OP_LOAD, RDX, RAX, place);
     op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
     jump_if(e, IF_NOT_EQUAL, elsewhere);
 }

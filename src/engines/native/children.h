@@ -2,8 +2,11 @@
  * children.h: how code in the cache finds the context that comes next. It is in one of three places,
  * the first of which is asked inline:
  *
- *     beside   four slots in the context itself, by the number of the call's site (or of the block
- *              that a tail call enters) modulo four: what was used last;
+ *     beside   in the context itself, what was used last. At function detail there is one child for
+ *              each function that is called, so it is found by the target, and its own `entry` says
+ *              that it is the one: three for calls, one for what tail calls enter, all in one cache
+ *              line. At line detail four slots, by the number of the call's site (or of the block
+ *              that a tail call enters) modulo four;
  *     last     what the site did last, if that was in the same context;
  *     table    the thread's own, at a place that follows from the key alone.
  *
@@ -40,16 +43,12 @@ static inline uint32_t transition_number(const struct block *block)
     return TRANSITION | block->number;
 }
 
-/* The slot beside the context that a site, or a transition, has. */
-static inline struct context_slot *fast_beside(struct context *context, uint32_t number)
-{
-    return &context->slots[number % CONTEXT_SLOTS];
-}
-
-static inline struct context_slot fast_beside_value(uint32_t number, struct context *child)
-{
-    return (struct context_slot){(uint64_t)(int32_t)number, child}; /* as it is compared */
-}
+/* `child` is what a change of context leads to, and is beside the context from now on: by a call
+ * or transition `number` to `target`, or an indirect call. */
+void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
+                     struct context *child);
+void fast_put_beside_indirect(struct context *context, uint32_t site, uint64_t target,
+                              struct context *child);
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
                                   uint32_t site);
@@ -62,22 +61,24 @@ void emit_child_slot(struct emitter *e, unsigned context, uint32_t site);
 void emit_child_address(struct emitter *e);
 
 /* rax = the child of the context in rcx, if it is beside it; else on to code that looks for it
- * elsewhere, which is emitted apart, and comes back or goes to `miss`. */
+ * elsewhere, which is emitted apart, and comes back or goes to `miss`. `foreseen`: the site may have
+ * called something else than `target` before. */
 struct child_lookup {
     uint8_t *branch_end;
     uint64_t address, back; /* of the branch's end, and behind the lookup */
 };
 
-struct child_lookup emit_beside(struct emitter *e, uint32_t number);
-void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t miss);
+struct child_lookup emit_beside(struct emitter *e, uint32_t number, uint64_t target);
+void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t target,
+                   bool foreseen, uint64_t miss);
+
+/* Goes on if the context in rax was entered at `target`. */
+void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss);
 
 /* rax = the child of the current context; `miss` is gone to with rax and rcx borrowed. `foreseen`: rcx
  * is borrowed already, and the child may be that of a call elsewhere than to `target`. */
 void emit_child_of_current(struct emitter *e, uint32_t site, uint64_t target, bool foreseen,
                            uint64_t miss);
-
-/* Goes on if the context in rax was entered at `target`. */
-void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss);
 
 /* rdx = the child of the context in rax for the target in rcx; `miss` is gone to with rax, rcx and
  * rdx borrowed. */

@@ -13,6 +13,7 @@
 #include "engines/native/jumps.h"
 #include "engines/native/leaves.h"
 #include "engines/native/lines.h"
+#include "engines/native/maps.h"
 #include "engines/native/progress.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
@@ -65,7 +66,9 @@ static struct block *enter_block(struct native_thread *thread)
     if (plain && !(thread->hot.current->function->flags & CODE_FUNCTION_PYTHON)) {
         *fast_call_slot(thread, before, number) =
             (struct child_slot){.key = before->key + number, .child = thread->hot.current};
-        *fast_beside(before, number) = fast_beside_value(number, thread->hot.current);
+        if (!thread->hot.current->entry && !maps_may_change(block->pc))
+            thread->hot.current->entry = block->pc; /* as good as a call, to find it by */
+        fast_put_beside(before, number, block->pc, thread->hot.current);
     }
     return block;
 }
@@ -141,7 +144,10 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
     }
     *(direct ? fast_call_slot(thread, caller, exit->site)
              : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
-    *fast_beside(caller, exit->site) = fast_beside_value(exit->site, thread->hot.current);
+    if (direct)
+        fast_put_beside(caller, exit->site, callee->pc, thread->hot.current);
+    else
+        fast_put_beside_indirect(caller, exit->site, callee->pc, thread->hot.current);
 }
 
 static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)

@@ -17,49 +17,46 @@ static uint64_t slow_return;
 
 /* ---- which functions ---- */
 
-#define LOOK_AHEAD 48 /* instructions, on all ways together */
+#define LEAF_BYTES_MAX 2048
 
-/* What is known of a function. */
+/* What is known of a function: code_function.engine_note. */
 enum leaf_note { LEAF_UNKNOWN, LEAF_EXPECTED, LEAF_NOT };
 
-/* Is there a way from `pc` to a return, with no call on it? `left`: how many instructions are looked
- * at. Ways back are not gone. */
-static bool may_return(uint64_t pc, uint64_t end, unsigned *left, unsigned branches)
+/* Can a leaf do it? Branches only within [start, end). */
+static bool is_for_leaves(const struct instruction *instruction, uint64_t next, uint64_t start,
+                          uint64_t end)
 {
-    while (*left && pc < end) {
-        struct instruction instruction;
-        uint64_t bytes = end - pc;
-        --*left;
-        if (!instruction_decode((const uint8_t *)pc, bytes < 15 ? bytes : 15, &instruction))
-            return false;
-        pc += instruction.length;
-        switch (instruction.class) {
-        case CLASS_ORDINARY:
-            break;
-        case CLASS_RETURN:
-            return true;
-        case CLASS_JUMP:
-            if (instruction.immediate < 0)
-                return false;
-            pc += instruction.immediate;
-            break;
-        case CLASS_JUMP_IF:
-            if (instruction.immediate >= 0 && branches &&
-                may_return(pc + instruction.immediate, end, left, branches - 1))
-                return true;
-            break;
-        default:
-            return false;
-        }
+    uint64_t target = next + instruction->immediate;
+    switch (instruction->class) {
+    case CLASS_ORDINARY:
+        return true;
+    case CLASS_JUMP:
+    case CLASS_JUMP_IF:
+        return target >= start && target < end;
+    case CLASS_RETURN:
+        return !instruction->immediate;
+    default:
+        return false;
     }
-    return false;
 }
 
-static bool looks_like_leaf(const struct code_function *function, uint64_t pc)
+/* Functions with a call are left out, even if they rarely get to it: what they gain until then is
+ * less than it costs to translate them twice. */
+static bool looks_like_leaf(const struct code_function *function)
 {
-    uint64_t end = function->end + function->module->bias, mapped = maps_executable_end(pc);
-    unsigned left = LOOK_AHEAD;
-    return may_return(pc, end < mapped ? end : mapped, &left, 3);
+    uint64_t start = function->start + function->module->bias;
+    uint64_t end = function->end + function->module->bias;
+    if (end - start > LEAF_BYTES_MAX || end > maps_executable_end(start))
+        return false;
+    for (uint64_t pc = start; pc < end;) {
+        struct instruction instruction;
+        if (!instruction_decode((const uint8_t *)pc, end - pc < 15 ? end - pc : 15, &instruction))
+            return false;
+        pc += instruction.length;
+        if (!is_for_leaves(&instruction, pc, start, end))
+            return false;
+    }
+    return end > start;
 }
 
 bool leaves_expect(const struct translation *t, uint64_t target)
@@ -74,7 +71,7 @@ bool leaves_expect(const struct translation *t, uint64_t target)
         bool ordinary = !maps_may_change(target) && !code_function_swaps(function) &&
                         !python_watched(&place) && !python_ends_code(&place, target);
         function->engine_note =
-            ordinary && looks_like_leaf(function, target) ? LEAF_EXPECTED : LEAF_NOT;
+            ordinary && looks_like_leaf(function) ? LEAF_EXPECTED : LEAF_NOT;
     }
     return function->engine_note == LEAF_EXPECTED;
 }
@@ -163,10 +160,11 @@ static uint64_t emit_landing_apart(struct translation *t, unsigned index, uint32
     return address;
 }
 
-/* mov dword gs:[leaf.code], landing. Its upper half is always zero. */
+/* mov qword gs:[leaf.code], landing. All of it, though the upper half is always zero: the return would
+ * wait for the store of a part. */
 static uint8_t *emit_note_landing(struct emitter *e)
 {
-    emit_bytes(e, "\x65\xc7\x05", 3);
+    emit_bytes(e, "\x65\x48\xc7\x05", 4);
     emit_u32(e, FIELD(leaf.code) - (e->address + 8));
     emit_u32(e, 0);
     return e->out - 4;

@@ -96,7 +96,7 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     emit_store(e, FIELD(hot.python_state), REGISTER_RDI);
     emit_load(e, RAX, FIELD(hot.current));
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
-    emit_prefetch(e, RAX, offsetof(struct context, slots)); /* a frame will be looked for there */
+    emit_prefetch(e, RAX, offsetof(struct context, slots[2])); /* a frame will be looked for there */
     set_constant(e, RDX, OWN(base), 1);
     set_constant(e, RDX, OWN(place.lines), 0);
     emit_set_top(e, 1);
@@ -451,6 +451,14 @@ static struct context *whole_of(struct context *context)
     return context->function->flags & CODE_FUNCTION_LINE ? context->parent : context;
 }
 
+/* At function detail the others are `children`. */
+static unsigned first_slot(void)
+{
+    return core.tree.by_entry ? offsetof(struct context, further) / sizeof(struct context_slot) -
+                                    offsetof(struct context, slots) / sizeof(struct context_slot)
+                              : 0;
+}
+
 void python_remember(struct native_thread *thread)
 {
     struct python *python = &core.python;
@@ -468,7 +476,8 @@ void python_remember(struct native_thread *thread)
         return;
     if (thread->python_codes == no_codes)
         thread->python_codes = arena_allocate(sizeof no_codes);
-    unsigned place = ((uintptr_t)function >> 4 ^ (uintptr_t)function >> 7) % CONTEXT_SLOTS;
+    unsigned hash = (uintptr_t)function >> 4 ^ (uintptr_t)function >> 7;
+    unsigned place = first_slot() + hash % (CONTEXT_SLOTS - first_slot());
     *python_code_slot(thread, frame.code) = (struct python_code_slot){
         .code = frame.code,
         .function = (uint64_t)function,

@@ -185,6 +185,7 @@ void record_init(char **command)
         .max_contexts = options.max_contexts,
     };
     core_init(&core, &core_options);
+    core.tree.by_entry = !options.line_detail;
     if (options.line_detail)
         core.tree.made = lines_context_made;
     process.pid = sys(getpid);

@@ -191,7 +191,7 @@ void threads_change_plane(struct native_thread *thread)
         forget_children(other);
     }
     for (uint32_t i = 0; live_count > 1 && i < core.tree.count; i++)
-        memset(tree_context(&core.tree, i)->slots, 0, sizeof(struct context_slot[CONTEXT_SLOTS]));
+        tree_forget_children(&core.tree, tree_context(&core.tree, i));
     threads_catch_up(thread);
 }
 
