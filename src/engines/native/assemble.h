@@ -1,8 +1,8 @@
 /*
  * assemble.h: the instructions that sequences are made of, and the way they borrow registers.
  *
- * A sequence borrows rax, rcx and rdx, whose values wait in their spill slots, and the flags,
- * which wait in thread.saved_flags as lahf and seto have them.
+ * A sequence borrows rax, rcx and rdx, those of returns rcx and rsi, whose values wait in their spill
+ * slots, and the flags, which wait in thread.saved_flags as lahf and seto have them.
  */
 #ifndef TRUEFLAME_NATIVE_ASSEMBLE_H
 #define TRUEFLAME_NATIVE_ASSEMBLE_H
@@ -18,6 +18,7 @@ void emit_stub(struct emitter *e, uint32_t id);
 #define RCX REGISTER_RCX
 #define RDX REGISTER_RDX
 #define RSP REGISTER_RSP
+#define RSI REGISTER_RSI
 
 #define FIELD(member)   ((uint32_t)offsetof(struct native_thread, member))
 #define CONTEXT(member) ((uint8_t)offsetof(struct context, member))
@@ -192,7 +193,7 @@ static inline void restore(struct emitter *e, bool flags, unsigned registers)
 {
     if (flags)
         restore_flags(e);
-    for (unsigned reg = RAX; reg <= RDX; reg++)
+    for (unsigned reg = RAX; reg <= RSI; reg++)
         if (registers >> reg & 1)
             emit_unspill(e, reg);
 }
