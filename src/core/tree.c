@@ -60,6 +60,7 @@ void tree_cache_clear(struct tree *tree)
 void tree_init(struct tree *tree, uint32_t limit, bool by_site)
 {
     *tree = (struct tree){.limit = limit, .by_site = by_site};
+    tree->nobody = platform_allocate(sizeof *tree->nobody);
     tree->slot_count = FIRST_SLOTS;
     tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
     tree->site_capacity = 1024;
@@ -72,7 +73,6 @@ void tree_init(struct tree *tree, uint32_t limit, bool by_site)
 void tree_cache_make(struct tree *tree)
 {
     tree->cache = platform_allocate(sizeof *tree->cache << TREE_CACHE_BITS);
-    tree->nobody = platform_allocate(sizeof *tree->nobody);
     tree_cache_clear(tree);
 }
 
