@@ -79,8 +79,7 @@ static bool is_numbered(const char *name, const char *prefix, const char *suffix
         return false;
     name += text_length(prefix);
     const char *digits = name;
-    while (*name >= '0' && *name <= '9')
-        name++;
+    text_to_number(digits, &name);
     return name > digits && text_equal(name, suffix);
 }
 

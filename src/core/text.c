@@ -56,3 +56,13 @@ size_t text_from_number(char *out, uint64_t number)
     out[count] = '\0';
     return count;
 }
+
+uint64_t text_to_number(const char *text, const char **end)
+{
+    uint64_t number = 0;
+
+    for (; *text >= '0' && *text <= '9'; text++)
+        number = 10 * number + (uint64_t)(*text - '0');
+    *end = text;
+    return number;
+}

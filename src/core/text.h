@@ -19,4 +19,7 @@ char *text_keep(const char *text);
 /* Writes `number` in base 10 and a NUL; returns the length. `out` has room for 21 bytes. */
 size_t text_from_number(char *out, uint64_t number);
 
+/* The number in base 10 that `text` begins with, 0 if there is none; *end is behind it. */
+uint64_t text_to_number(const char *text, const char **end);
+
 #endif

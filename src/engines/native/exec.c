@@ -123,10 +123,8 @@ static const char *lasting_name(const char *path, char *name, size_t size)
         return path;
     char link[sizeof by_descriptor + 24];
     struct string_builder builder = {link, 0, sizeof link};
-    const char *rest = path + strlen(by_descriptor);
-    uint64_t number = 0;
-    for (; *rest >= '0' && *rest <= '9'; rest++)
-        number = number * 10 + (*rest - '0');
+    const char *rest;
+    uint64_t number = text_to_number(path + strlen(by_descriptor), &rest);
     string_add(&builder, by_descriptor);
     string_add_number(&builder, number, 10);
     long length = sys(readlink, link, name, size - 1);

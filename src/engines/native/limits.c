@@ -89,8 +89,7 @@ void limits_take_option(const char *value)
 {
     uint64_t numbers[3] = {0};
     for (unsigned i = 0; i < 3; i++) {
-        for (; *value >= '0' && *value <= '9'; value++)
-            numbers[i] = numbers[i] * 10 + (*value - '0');
+        numbers[i] = text_to_number(value, &value);
         value += *value == ':';
     }
     struct shown *shown = find_shown(numbers[0]);

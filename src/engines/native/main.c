@@ -132,10 +132,8 @@ static const char *option_value(const char *argument, const char *name)
 
 static uint64_t parse_number(const char *text)
 {
-    uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9'; text++)
-        number = number * 10 + (*text - '0');
-    return number;
+    const char *end;
+    return text_to_number(text, &end);
 }
 
 /* Kept: the stack it is on becomes the program's. */

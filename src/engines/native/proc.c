@@ -5,6 +5,7 @@
  * program. What else the kernel says of a process (cmdline, environ, auxv) it is told
  * when the program is loaded (load.c).
  */
+#include "core/text.h"
 #include "engines/native/proc.h"
 #include "engines/native/gate.h"
 #include "engines/native/sys.h"
@@ -31,13 +32,11 @@ static const char *after(const char *text, const char *prefix)
 /* The process of which `path` is the folder, or a thread's: /proc/PID, /proc/PID/task/TID; else 0. */
 static uint64_t process_of(const char *path)
 {
-    uint64_t pid = 0;
     const char *at = after(path, "/proc/");
-    for (; at && *at >= '0' && *at <= '9'; at++)
-        pid = 10 * pid + (*at - '0');
+    uint64_t pid = at ? text_to_number(at, &at) : 0;
     const char *task = after(at, "/task/");
-    while (task && *task >= '0' && *task <= '9')
-        task++;
+    if (task)
+        text_to_number(task, &task);
     return at && (!*at || (task && !*task)) ? pid : 0;
 }
 
