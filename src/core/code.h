@@ -45,12 +45,12 @@ struct code_function {
     struct code_module *module;
     uint64_t start; /* address in the module, see code_module.bias */
     uint64_t end;
-    uint32_t flags;              /* enum code_function_flags */
-    uint32_t raw_id;             /* its row in the raw file, CODE_NO_ID until it is written */
-    const char *name;            /* markers, Python and JIT only; NULL: src/symbols will know */
-    const char *file;            /* Python only */
-    uint32_t line;               /* Python only */
-    void *engine;                /* the engine's own, and two more */
+    uint32_t flags;   /* enum code_function_flags */
+    uint32_t raw_id;  /* its row in the raw file, CODE_NO_ID until it is written */
+    const char *name; /* markers, Python and JIT only; NULL: src/symbols will know */
+    const char *file; /* Python only */
+    uint32_t line;    /* Python only */
+    void *engine;     /* the engine's own, and two more */
     uint32_t engine_note, engine_count;
     bool asked;                  /* jit_late.c's own */
     uint64_t time;               /* anonymous only: when its code was first seen */

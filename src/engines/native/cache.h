@@ -110,11 +110,11 @@ struct exit {
     uint8_t linked;
     uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen;
                    * EXIT_COUNT: python_counts.h's */
-    uint32_t landing; /* calls: cache address where their returns go on */
+    uint32_t landing;      /* calls: cache address where their returns go on */
     uint32_t leaf_landing; /* and those of a leaf; 0: it is no call of one */
-    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
+    uint16_t pops;         /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
                        * leaves: instructions that the landing's block has yet to count */
-    uint32_t site;    /* calls: the core's number, 0 until it is asked for; system calls:
+    uint32_t site;         /* calls: the core's number, 0 until it is asked for; system calls:
                         * the core's number of the segment they end */
     const char *refusal;
 };

@@ -70,8 +70,7 @@ bool leaves_expect(const struct translation *t, uint64_t target)
     if (function->engine_note == LEAF_UNKNOWN) {
         bool ordinary = !maps_may_change(target) && !code_function_swaps(function) &&
                         !python_watched(&place) && !python_ends_code(&place, target);
-        function->engine_note =
-            ordinary && looks_like_leaf(function) ? LEAF_EXPECTED : LEAF_NOT;
+        function->engine_note = ordinary && looks_like_leaf(function) ? LEAF_EXPECTED : LEAF_NOT;
     }
     return function->engine_note == LEAF_EXPECTED;
 }

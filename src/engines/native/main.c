@@ -56,13 +56,14 @@
  *
  * Where the time goes: a call and its return are about forty instructions more, eight of them to
  * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the
- * count's way to the contexts, whose memory is not always near. One through the PLT is five more,
- * once its slot is bound. Counting itself is one vector add for some segments. An indirect jump is
- * twenty instructions. Line detail adds two to four wherever a run of segments ends, six where
- * flags are live; in sqlite3 that is every seven instructions, by branches (two in five), calls and
- * returns (one in three), jumps. About a quarter of its samples are there, most of them waiting for
- * a counter's memory; cc1's contexts touch 30 MB of counters. A call of CPython's evaluator and its
- * return are a hundred and thirty (python_fast.c).
+ * count's way to the contexts, whose memory is not always near. A leaf's are twenty (leaves.h): a
+ * third of the calls of sqlite3, a fifth of those of cc1, most of a sort. One through the PLT is
+ * five more, once its slot is bound. Counting itself is one vector add for some segments. An
+ * indirect jump is twenty instructions. Line detail adds two to four wherever a run of segments
+ * ends, six where flags are live; in sqlite3 that is every seven instructions, by branches (two in
+ * five), calls and returns (one in three), jumps. About a quarter of its samples are there, most of
+ * them waiting for a counter's memory; cc1's contexts touch 30 MB of counters. A call of CPython's
+ * evaluator and its return are a hundred and thirty (python_fast.c).
  * With Python's lines, of what watching adds one half is in such events, two fifths of it waiting
  * for the table of steps between lines; the other half is the evaluator's blocks, where nearly all
  * waits for the memory of a frame's context and counters, right after the frame has changed.
@@ -73,9 +74,10 @@
  * the program's own instructions.
  *
  * Tried, and no gain: returns by the processor's own `ret`, from calls of its own, so that it
- * foresees them (sqlite3 a tenth slower: one more jump a call); what a context counts and its
- * children in one cache line; contexts and tables on large pages (a twentieth at most, and forks take
- * longer); to look for flags' ends twice as far; counters on large pages, and half the room for them; to
+ * foresees them (sqlite3 a tenth slower: one more jump a call); leaves that may call something on a
+ * rare way (what is translated twice costs cc1 more than they gain); blocks of half as many
+ * branches; contexts and tables on large pages (a twentieth at most, and forks take longer); to
+ * look for flags' ends twice as far; counters on large pages, and half the room for them; to
  * prefetch the callee's context. A call and its return, alone in a loop, take 13 cycles: three are
  * for borrowed registers, and about half a cycle each for settling the count at either end, the
  * return address's and the stack pointer's checks.

@@ -96,7 +96,8 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     emit_store(e, FIELD(hot.python_state), REGISTER_RDI);
     emit_load(e, RAX, FIELD(hot.current));
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
-    emit_prefetch(e, RAX, offsetof(struct context, slots[2])); /* a frame will be looked for there */
+    emit_prefetch(e, RAX,
+                  offsetof(struct context, slots[2])); /* a frame will be looked for there */
     set_constant(e, RDX, OWN(base), 1);
     set_constant(e, RDX, OWN(place.lines), 0);
     emit_set_top(e, 1);

@@ -16,7 +16,7 @@
 #define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))
 /* What a function returns is in rax, and wanted soon: to put it away and back takes longer than all
  * the rest. In rcx and rsi it leaves nothing that anybody reads, though they are kept too. */
-#define RCX_RSI       (1 << RCX | 1 << RSI)
+#define RCX_RSI (1 << RCX | 1 << RSI)
 
 /* Cache address. rcx: the address, popped; rcx and rsi are borrowed. */
 static uint64_t slow_return;
@@ -115,8 +115,11 @@ uint64_t returns_make_landing(uint32_t id)
     uint64_t next = call.pc + call.length;
     struct landing landing = landing_plan(next, !flags_dead_at(next));
     uint32_t on = cache_add_exit();
-    cache.exits[on] = (struct exit){
-        .kind = EXIT_JUMP, .block = call.block, .target = next, .pc = call.pc, .length = call.length};
+    cache.exits[on] = (struct exit){.kind = EXIT_JUMP,
+                                    .block = call.block,
+                                    .target = next,
+                                    .pc = call.pc,
+                                    .length = call.length};
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
     landing_emit(&cold, &landing);

@@ -27,8 +27,7 @@ struct translation {
     const uint8_t *source;
     unsigned count;
     unsigned source_size;
-    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST, END_BUDGET,
-           END_LEAF } end;
+    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST, END_BUDGET, END_LEAF } end;
     struct instruction instructions[INSTRUCTIONS_MAX];
     uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
     struct mark marks[MARKS_MAX];

@@ -21,7 +21,7 @@ _Static_assert(OWN_ONE + 1 == VECTORS_BORROWED, "layout.h");
 static struct {
     unsigned count, top, leaf; /* register numbers */
     unsigned running;          /* the one that the block being made counts in */
-    unsigned borrowed;   /* how many */
+    unsigned borrowed;         /* how many */
     bool evex;
     unsigned save_length; /* L of the move that saves a whole register: 1 ymm, 2 zmm */
     uint64_t constants;

@@ -59,8 +59,7 @@ static IRSB *leave_out(IRSB *block)
         IRStmt *statement = block->stmts[i];
         if (statement->tag == Ist_Put && statement->Ist.Put.offset == PROGRAM_COUNTER &&
             statement->Ist.Put.data->tag == Iex_Const)
-            block->stmts[i] =
-                IRStmt_IMark(statement->Ist.Put.data->Iex.Const.con->Ico.U64, 0, 0);
+            block->stmts[i] = IRStmt_IMark(statement->Ist.Put.data->Iex.Const.con->Ico.U64, 0, 0);
     }
     return block;
 }
@@ -74,13 +73,13 @@ static IRSB *leave_out(IRSB *block)
  * registers have been given to them, each with its bytes. */
 static struct {
     Bool on;
-    Addr place;         /* what the program counter would be */
-    UInt count;         /* instructions made */
+    Addr place; /* what the program counter would be */
+    UInt count; /* instructions made */
     Bool all_made;
-    UInt next;          /* which of those is likely to come next */
-    Addr code;          /* where what has its bytes next is in memory */
-    Addr stopped;       /* the processor's program counter */
-    Addr found;         /* the program's; 0: not yet */
+    UInt next;    /* which of those is likely to come next */
+    Addr code;    /* where what has its bytes next is in memory */
+    Addr stopped; /* the processor's program counter */
+    Addr found;   /* the program's; 0: not yet */
     struct {
         const void *instruction;
         Addr place;
@@ -148,8 +147,7 @@ Int __wrap_emit_AMD64Instr(Bool *counts, UChar *bytes, Int room, const void *ins
 {
     if (!search.on)
         return __real_emit_AMD64Instr(counts, bytes, room, instruction, mode64, order, a, b, c, d);
-    Int count =
-        __real_emit_AMD64Instr(counts, bytes, room, instruction, mode64, order, a, b, c, d);
+    Int count = __real_emit_AMD64Instr(counts, bytes, room, instruction, mode64, order, a, b, c, d);
     note_bytes(instruction, bytes, count);
     return count;
 }

@@ -55,11 +55,10 @@ static ElfW(Addr) value_of(ElfW(Sxword) tag)
     return 0;
 }
 
-static ElfW(Addr) *slot_of(const char *name, ElfW(Addr) base)
+static ElfW(Addr) * slot_of(const char *name, ElfW(Addr) base)
 {
     const ElfW(Rela) *relocation = (const ElfW(Rela) *)value_of(DT_JMPREL);
-    const ElfW(Rela) *end =
-        (const ElfW(Rela) *)(value_of(DT_JMPREL) + value_of(DT_PLTRELSZ));
+    const ElfW(Rela) *end = (const ElfW(Rela) *)(value_of(DT_JMPREL) + value_of(DT_PLTRELSZ));
     const ElfW(Sym) *symbols = (const ElfW(Sym) *)value_of(DT_SYMTAB);
     const char *strings = (const char *)value_of(DT_STRTAB);
     for (; relocation < end; relocation++)
