@@ -57,7 +57,8 @@ struct block {
     uint32_t incoming;              /* first exit that is linked to this block, 0: none */
     uint32_t next_in_page;          /* number of another block that begins in the same page */
     struct code_function *function; /* NULL: a PLT or anonymous code */
-    uint32_t call_entry, jump_entry, transition, transition_entry; /* fast.h; 0: not made yet */
+    /* fast.h, jumps.h; 0: not made yet */
+    uint32_t call_entry, jump_entry, local_entry, transition, transition_entry;
 };
 
 enum block_flags {
@@ -149,9 +150,11 @@ struct block *cache_find_leaf(uint64_t pc);
 /* The block whose code holds cache address `address`, or NULL. */
 struct block *cache_find_code(uint64_t address);
 
-/* Two tables for each kind of target, then the constants of vectors.h. */
+/* Two tables for each kind of target, one for those within a function, then the constants of
+ * vectors.h. */
 #define CACHE_TABLE_BYTES (65536u * 8)
-#define CACHE_CONSTANTS   (4 * CACHE_TABLE_BYTES)
+#define CACHE_LOCAL_TABLE (4 * CACHE_TABLE_BYTES)
+#define CACHE_CONSTANTS   (5 * CACHE_TABLE_BYTES)
 #define CACHE_DATA_BYTES  (CACHE_CONSTANTS + 8192)
 
 /* By the options: less than CACHE_SIZE, for tests. */

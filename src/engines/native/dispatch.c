@@ -120,14 +120,19 @@ static struct block *take_indirect_jump(struct native_thread *thread, uint32_t i
 {
     uint64_t sp = stack_pointer(thread);
     bool from_plt = cache.blocks[cache.exits[id].block].flags & BLOCK_PLT;
+    bool reached = thread->hot.top[-1].stack_pointer - 8 - sp <= thread->hot.reach;
+    const struct context *before = thread->hot.current;
     thread->pc = thread->target;
-    if (thread->hot.top[-1].stack_pointer - 8 - sp > thread->hot.reach) {
+    if (!reached) {
         record_settle(thread);
         core_jump(&core, thread->thread, thread->pc, sp);
     }
     struct block *to = enter_block(thread);
-    if (!from_plt && !(to->flags & BLOCK_PLT))
-        jumps_remember(to, TARGET_JUMPED);
+    if (from_plt || (to->flags & BLOCK_PLT))
+        return to;
+    jumps_remember(to, TARGET_JUMPED);
+    if (reached && to->function && to->function == before->code && thread->hot.current == before)
+        jumps_remember_local(to);
     return to;
 }
 

@@ -1,12 +1,15 @@
 /*
  * jumps.c: see jumps.h.
  *
- * A target's block is found by its address alone, in two steps:
+ * A target's block is found by its address alone:
  *
  *   near   65536 words by sixteen bits of the address: where to go on, at once. What stands there
  *          is an entry of the block (fast.h), which sees that the target is its own;
  *   far    by a hash, with the rest of the address in the same word: for blocks whose place in the
  *          near table another one has. One word an entry, so that threads can share them.
+ *
+ *   local  65536 words by sixteen bits of the sum of the address and the function's own number:
+ *          where to go on for jumps within that function, switches. No other function finds them.
  *
  * A jump's entry then sees that the stack pointer is within reach of the frame, and that the context
  * is that of its function; else the context changes to the one remembered for (context, block). To
@@ -28,6 +31,7 @@
 static struct {
     uint64_t slow_jump;          /* rcx: the target; rax and rcx are borrowed */
     uint64_t find[TARGET_KINDS]; /* the near table has another target */
+    uint64_t not_local;          /* nor has the local one; rcx: the target, as above */
 } common;
 
 /* ---- tables ---- */
@@ -51,6 +55,31 @@ static void fill_near(enum target_kind kind)
         __atomic_store_n(&table[i], common.find[kind], __ATOMIC_RELAXED);
 }
 
+static uint64_t *local_table(void)
+{
+    return (uint64_t *)cache_writable(CACHE_LOCAL_TABLE);
+}
+
+static uint64_t *local_place(const struct code_function *function, uint64_t pc)
+{
+    return &local_table()[(uint16_t)(pc + function->engine_number)];
+}
+
+static void fill_local(void)
+{
+    for (unsigned i = 0; i < CACHE_TABLE_BYTES / sizeof *local_table(); i++)
+        __atomic_store_n(&local_table()[i], common.not_local, __ATOMIC_RELAXED);
+}
+
+static void forget_local(const struct block *block)
+{
+    if (!block->local_entry)
+        return;
+    uint64_t *local = local_place(block->function, block->pc);
+    if (*local == block->local_entry)
+        __atomic_store_n(local, common.not_local, __ATOMIC_RELEASE);
+}
+
 void jumps_forget(const struct block *block)
 {
     const uint32_t entries[TARGET_KINDS] = {block->jump_entry, block->call_entry};
@@ -63,6 +92,7 @@ void jumps_forget(const struct block *block)
         if ((uint32_t)*far == entries[kind])
             __atomic_store_n(far, 0, __ATOMIC_RELEASE);
     }
+    forget_local(block);
 }
 
 void jumps_forget_all(void)
@@ -71,6 +101,7 @@ void jumps_forget_all(void)
         fill_near(kind);
         memset(cache_writable((TARGET_KINDS + kind) * CACHE_TABLE_BYTES), 0, CACHE_TABLE_BYTES);
     }
+    fill_local();
 }
 
 /* ---- to the target ---- */
@@ -85,6 +116,14 @@ void jumps_emit_go(struct emitter *e, enum target_kind kind)
     }
     emit_bytes(e, "\xff\x24\xc5", 3); /* jmp [rax * 8 + table] */
     emit_u32(e, CACHE_START + kind * CACHE_TABLE_BYTES);
+}
+
+void jumps_emit_go_local(struct emitter *e, const struct code_function *function)
+{
+    emit_bytes(e, "\x8d\x81", 2); /* lea eax, [rcx + number] */
+    emit_u32(e, function->engine_number);
+    emit_bytes(e, "\x0f\xb7\xc0\xff\x24\xc5", 6); /* movzx eax, ax; jmp [rax * 8 + table] */
+    emit_u32(e, CACHE_START + CACHE_LOCAL_TABLE);
 }
 
 /* The far table; flags are saved away. `missed` is gone to with rax and rcx borrowed. */
@@ -163,8 +202,65 @@ void jumps_init(void)
     common.slow_jump = slow_jump_code();
     common.find[TARGET_JUMPED] = find_jump_code();
     common.find[TARGET_CALLED] = find_call_code();
+    struct emitter cold = cold_begin();
+    common.not_local = cold.address;
+    jumps_emit_go(&cold, TARGET_JUMPED);
+    cold_end(&cold);
     for (unsigned kind = 0; kind < TARGET_KINDS; kind++)
         fill_near(kind);
+    fill_local();
+}
+
+/* ---- jumps ---- */
+
+/* Which of its opcodes have a part of their own in modrm, where others have a register. */
+static bool is_group(uint8_t opcode)
+{
+    return (opcode >= 0x80 && opcode <= 0x83) || (opcode & 0xfe) == 0xc0 ||
+           (opcode & 0xfc) == 0xd0 || (opcode & 0xf6) == 0xf6 || opcode == 0x8f ||
+           (opcode & 0xfe) == 0xc6;
+}
+
+/* May it set the stack pointer to something else than a bit more or less? Rather too often. */
+static bool may_move_stack(const struct instruction *instruction)
+{
+    uint8_t opcode = instruction->opcode;
+    bool direct = instruction->modrm >= 0xc0;
+    bool names = (!is_group(opcode) && instruction_reg(instruction) == RSP) ||
+                 (direct && instruction_rm(instruction) == RSP);
+    if (instruction->encoding != ENCODING_LEGACY || instruction->map > 1)
+        return false;
+    if (instruction->map == 1)
+        return names && !(opcode >= 0x10 && opcode <= 0x2f);
+    switch (opcode) {
+    case 0x5c: /* pop rsp */
+    case 0x94: /* xchg */
+    case 0xbc: /* mov esp, constant */
+    case 0xc8: /* enter, leave */
+    case 0xc9:
+        return true;
+    case 0x81: /* add, sub */
+    case 0x83:
+        return names && (instruction->modrm >> 3 & 7) != 0 && (instruction->modrm >> 3 & 7) != 5;
+    case 0x8d: /* lea rsp, [rsp + constant] */
+        return names && instruction->sib != 0x24;
+    default:
+        return instruction->modrm_offset && names;
+    }
+}
+
+/* The jump at `index` may lead on within the function, in the same frame. */
+static bool may_be_local(const struct translation *t, unsigned index)
+{
+    static uint32_t numbers; /* given so far */
+    if (!t->function || t->plt || t->checked)
+        return false;
+    for (unsigned i = 0; i < index; i++)
+        if (may_move_stack(&t->instructions[i]))
+            return false;
+    if (!t->function->engine_number && numbers < UINT16_MAX)
+        t->function->engine_number = ++numbers;
+    return t->function->engine_number;
 }
 
 void emit_indirect_jump(struct translation *t, unsigned index)
@@ -189,7 +285,10 @@ void emit_indirect_jump(struct translation *t, unsigned index)
     vectors_emit_count(e, t->folded);
     emit_spill(e, RAX);
     lines_emit_folded(e, &t->folded_line, RAX);
-    jumps_emit_go(e, TARGET_JUMPED);
+    if (!direct && may_be_local(t, index))
+        jumps_emit_go_local(e, t->function);
+    else
+        jumps_emit_go(e, TARGET_JUMPED);
 }
 
 /* ---- entries of blocks ---- */
@@ -293,6 +392,22 @@ static void make_jump_entry(struct block *block)
     emit_function_check(e, block, change);
     emit_to_block(e, block, RAX_RCX);
     cold_end(e);
+}
+
+void jumps_remember_local(struct block *block)
+{
+    if (!block->function->engine_number)
+        return;
+    if (!block->local_entry) {
+        uint64_t wrong = cold_unverified(block->pc, common.not_local);
+        struct emitter cold = cold_begin();
+        block->local_entry = cold.address;
+        emit_verify(&cold, block->pc, wrong);
+        restore(&cold, false, RAX_RCX);
+        emit_jump(&cold, CACHE_START + block->code);
+        cold_end(&cold);
+    }
+    __atomic_store_n(local_place(block->function, block->pc), block->local_entry, __ATOMIC_RELEASE);
 }
 
 uint64_t jumps_transition_entry(struct block *block)

@@ -14,6 +14,13 @@ enum target_kind { TARGET_JUMPED, TARGET_CALLED, TARGET_KINDS };
  * saved away. */
 void jumps_emit_go(struct emitter *e, enum target_kind kind);
 
+/* The same for a jump that may be one within `function`, and has not moved the stack pointer out of
+ * the frame: there is nothing to see but where it leads. Only the address is asked then. */
+void jumps_emit_go_local(struct emitter *e, const struct code_function *function);
+
+/* Indirect jumps to the block's pc from within its function, too, go there at once. */
+void jumps_remember_local(struct block *block);
+
 /* Indirect jumps, or calls, to the block's pc go to the block from now on. */
 void jumps_remember(struct block *block, enum target_kind kind);
 
