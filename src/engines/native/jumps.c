@@ -21,6 +21,7 @@
 #include "engines/native/children.h"
 #include "engines/native/fast.h"
 #include "engines/native/foreseen.h"
+#include "engines/native/local.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
 #include "engines/native/translation.h"
@@ -213,56 +214,6 @@ void jumps_init(void)
 
 /* ---- jumps ---- */
 
-/* Which of its opcodes have a part of their own in modrm, where others have a register. */
-static bool is_group(uint8_t opcode)
-{
-    return (opcode >= 0x80 && opcode <= 0x83) || (opcode & 0xfe) == 0xc0 ||
-           (opcode & 0xfc) == 0xd0 || (opcode & 0xf6) == 0xf6 || opcode == 0x8f ||
-           (opcode & 0xfe) == 0xc6;
-}
-
-/* May it set the stack pointer to something else than a bit more or less? Rather too often. */
-static bool may_move_stack(const struct instruction *instruction)
-{
-    uint8_t opcode = instruction->opcode;
-    bool direct = instruction->modrm >= 0xc0;
-    bool names = (!is_group(opcode) && instruction_reg(instruction) == RSP) ||
-                 (direct && instruction_rm(instruction) == RSP);
-    if (instruction->encoding != ENCODING_LEGACY || instruction->map > 1)
-        return false;
-    if (instruction->map == 1)
-        return names && !(opcode >= 0x10 && opcode <= 0x2f);
-    switch (opcode) {
-    case 0x5c: /* pop rsp */
-    case 0x94: /* xchg */
-    case 0xbc: /* mov esp, constant */
-    case 0xc8: /* enter, leave */
-    case 0xc9:
-        return true;
-    case 0x81: /* add, sub */
-    case 0x83:
-        return names && (instruction->modrm >> 3 & 7) != 0 && (instruction->modrm >> 3 & 7) != 5;
-    case 0x8d: /* lea rsp, [rsp + constant] */
-        return names && instruction->sib != 0x24;
-    default:
-        return instruction->modrm_offset && names;
-    }
-}
-
-/* The jump at `index` may lead on within the function, in the same frame. */
-static bool may_be_local(const struct translation *t, unsigned index)
-{
-    static uint32_t numbers; /* given so far */
-    if (!t->function || t->plt || t->checked)
-        return false;
-    for (unsigned i = 0; i < index; i++)
-        if (may_move_stack(&t->instructions[i]))
-            return false;
-    if (!t->function->engine_number && numbers < UINT16_MAX)
-        t->function->engine_number = ++numbers;
-    return t->function->engine_number;
-}
-
 void emit_indirect_jump(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
@@ -285,7 +236,7 @@ void emit_indirect_jump(struct translation *t, unsigned index)
     vectors_emit_count(e, t->folded);
     emit_spill(e, RAX);
     lines_emit_folded(e, &t->folded_line, RAX);
-    if (!direct && may_be_local(t, index))
+    if (!direct && local_may_lead(t, index))
         jumps_emit_go_local(e, t->function);
     else
         jumps_emit_go(e, TARGET_JUMPED);
@@ -396,7 +347,7 @@ static void make_jump_entry(struct block *block)
 
 void jumps_remember_local(struct block *block)
 {
-    if (!block->function->engine_number)
+    if (!local_is_known(block->function))
         return;
     if (!block->local_entry) {
         uint64_t wrong = cold_unverified(block->pc, common.not_local);

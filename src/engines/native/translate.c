@@ -13,6 +13,7 @@
 #include "engines/native/foreseen.h"
 #include "engines/native/leaves.h"
 #include "engines/native/line_place.h"
+#include "engines/native/local.h"
 #include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/python_fast.h"
@@ -630,6 +631,7 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf)
     t->ends_code = python_ends_code(&place, pc);
     t->checked = maps_may_change(pc);
     decode_block(t);
+    local_look_at(t);
     code_map_translated(&core.code, &place, pc, t->source, t->source_size);
 
     struct block *block = cache_add_block(pc);

@@ -6,18 +6,20 @@
  * build: freestanding
  * tree:
  *     _start 5
- *     _start;main 4005
- *     _start;main;climbs 17000
+ *     _start;main 6005
+ *     _start;main;climbs 27000
  *     _start;main;climbs;climbs 11000
  *     _start;main;climbs;climbs;climbs 11000
  *     _start;main;climbs;climbs;climbs;climbs 7000
  */
 #include "assembly.h"
 
-function main           # 5 + 1000 * 4
+function main           # 5 + 1000 * 6
     open_frame
     mov $1000, %ebx
-1:  mov $3, %edi
+1:  mov $4, %edi
+    call climbs
+    mov $3, %edi
     call climbs
     dec %ebx
     jnz 1b
@@ -25,7 +27,7 @@ function main           # 5 + 1000 * 4
     ret
 end main
 
-function climbs         # 17, 11 and 11; 7
+function climbs         # 10; 17, 11 and 11; 7
     open_frame
     test %edi, %edi
     jz .Lclimb
@@ -54,6 +56,6 @@ end climbs
 
 .data
 .balign 8
-.Ltable: .quad 0, .Lnext, .Lnext, .Lfirst
+.Ltable: .quad 0, .Lnext, .Lnext, .Lfirst, .Lback
 saved:  .quad 0
 place:  .quad 0
