@@ -5,6 +5,9 @@
 #include "core/platform.h"
 #include "core/text.h"
 
+#define FIRST_BUCKETS (1u << 14)
+#define LENGTHS_BYTES 16384
+
 void core_init(struct core *core, const struct core_options *options)
 {
     *core = (struct core){.options = *options};
@@ -17,7 +20,8 @@ void core_init(struct core *core, const struct core_options *options)
     if (options->line_detail)
         counts_init(&core->counts);
     core->root_function = code_map_marker(&core->code, "");
-    core->block_buckets = platform_allocate(BLOCK_BUCKETS * sizeof *core->block_buckets);
+    core->block_buckets = platform_allocate(FIRST_BUCKETS * sizeof *core->block_buckets);
+    core->block_bucket_mask = FIRST_BUCKETS - 1;
     core->block_capacity = 4096;
     core->blocks = platform_allocate(core->block_capacity * sizeof *core->blocks);
     core->block_count = 1; /* 0 ends the chains */
@@ -131,23 +135,60 @@ static bool same_lengths(const uint8_t *a, const uint8_t *b, uint32_t count)
 }
 
 /* By its shape too: in memory that code is made in anew, many blocks begin at one address. */
-static uint32_t block_bucket(uint64_t address, uint32_t instructions, const uint8_t *lengths)
+static uint32_t block_shape(uint64_t address, uint32_t instructions, const uint8_t *lengths)
 {
     uint64_t shape = address + instructions;
     for (uint32_t i = 0; i < instructions; i++)
         shape = (shape ^ lengths[i]) * TREE_MIX;
-    return (shape * TREE_MIX >> 40) % BLOCK_BUCKETS;
+    return shape * TREE_MIX >> 32;
+}
+
+static void bucket_add(struct core *core, uint32_t number)
+{
+    struct core_block *block = &core->blocks[number];
+    uint32_t *bucket = &core->block_buckets[block->shape & core->block_bucket_mask];
+
+    block->next = *bucket;
+    *bucket = number;
+}
+
+/* The newest block of a bucket stays the first. */
+static void buckets_grow(struct core *core)
+{
+    size_t count = (size_t)core->block_bucket_mask + 1;
+
+    platform_release(core->block_buckets, count * sizeof *core->block_buckets);
+    core->block_buckets = platform_allocate(2 * count * sizeof *core->block_buckets);
+    core->block_bucket_mask = 2 * count - 1;
+    for (uint32_t i = 1; i < core->block_count; i++)
+        bucket_add(core, i);
+}
+
+/* Blocks have a handful of instructions: a piece of memory for each would be mostly empty. */
+static const uint8_t *keep_lengths(struct core *core, const uint8_t *lengths, uint32_t count)
+{
+    if (count > core->lengths_left) {
+        core->lengths_left = count > LENGTHS_BYTES ? count : LENGTHS_BYTES;
+        core->lengths = platform_allocate(core->lengths_left);
+    }
+    uint8_t *kept = core->lengths;
+    for (uint32_t i = 0; i < count; i++)
+        kept[i] = lengths[i];
+    core->lengths += count;
+    core->lengths_left -= count;
+    return kept;
 }
 
 uint32_t core_block(struct core *core, uint64_t address, struct code_module *module,
                     uint32_t instructions, const uint8_t *lengths)
 {
-    uint32_t *bucket = &core->block_buckets[block_bucket(address, instructions, lengths)];
+    uint32_t shape = block_shape(address, instructions, lengths);
     uint64_t since = module->kind == CODE_ANONYMOUS ? jit_block_since(&core->jit, address) : 0;
 
-    for (uint32_t i = *bucket; i; i = core->blocks[i].next) {
+    for (uint32_t i = core->block_buckets[shape & core->block_bucket_mask]; i;
+         i = core->blocks[i].next) {
         const struct core_block *block = &core->blocks[i];
-        if (block->address == address && block->module == module &&
+        if (block->shape == shape && block->address == address && block->module == module &&
             block->instructions == instructions && block->time >= since &&
             same_lengths(block->lengths, lengths, instructions))
             return i;
@@ -160,17 +201,16 @@ uint32_t core_block(struct core *core, uint64_t address, struct code_module *mod
         core->blocks = blocks;
         core->block_capacity *= 2;
     }
-    uint8_t *kept = platform_allocate(instructions);
-    for (uint32_t i = 0; i < instructions; i++)
-        kept[i] = lengths[i];
     core->blocks[core->block_count] = (struct core_block){
         .address = address,
         .module = module,
         .instructions = instructions,
-        .next = *bucket,
-        .lengths = kept,
+        .shape = shape,
+        .lengths = keep_lengths(core, lengths, instructions),
         .time = module->kind == CODE_ANONYMOUS ? platform_clock() : 0,
     };
-    *bucket = core->block_count;
-    return core->block_count++;
+    bucket_add(core, core->block_count);
+    if (core->block_count++ > core->block_bucket_mask)
+        buckets_grow(core);
+    return core->block_count - 1;
 }

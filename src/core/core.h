@@ -139,7 +139,8 @@ struct core_block {
     uint64_t address; /* absolute */
     struct code_module *module;
     uint32_t instructions;
-    uint32_t next;               /* in its hash bucket */
+    uint32_t shape;              /* a hash of address and lengths */
+    uint32_t next;               /* in its bucket by shape */
     const uint8_t *lengths;      /* of each instruction, in bytes */
     uint64_t time;               /* anonymous code: when it was first seen */
     struct code_function *named; /* anonymous code: whose it is, if that came late */
@@ -159,7 +160,6 @@ struct core_options {
 };
 
 #define SUSPENDED_BUCKETS 4096
-#define BLOCK_BUCKETS     65536
 
 struct core {
     struct core_options options;
@@ -185,7 +185,10 @@ struct core {
     struct jit jit;
     struct core_block *blocks;
     uint32_t block_count, block_capacity;
-    uint32_t *block_buckets;
+    uint8_t *lengths; /* where those of the next block go */
+    uint32_t lengths_left;
+    uint32_t *block_buckets; /* as many as fit into block_bucket_mask */
+    uint32_t block_bucket_mask;
     const char **skip_objects; /* asked for by the program */
     uint32_t skip_count, skip_capacity;
 };
@@ -208,6 +211,10 @@ void core_resume(struct core *core, struct thread *thread);
  * hot.pending_site is set and current stays. The engine puts it into the tree's cache. */
 struct context *core_callee(struct core *core, struct thread *thread, uint32_t site,
                             uint64_t target);
+
+/* Likewise, of a function that is known to be what code_map_called finds at `target`. */
+struct context *core_callee_of(struct core *core, struct thread *thread, uint32_t site,
+                               struct code_function *function, uint64_t target);
 
 /* Room for at least one more entry on the running stack; moves top and limit. */
 void core_grow_stack(struct core *core, struct thread *thread);

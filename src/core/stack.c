@@ -430,19 +430,25 @@ void core_mismatch(struct core *core, struct thread *thread, uint64_t address, u
     }
 }
 
+struct context *core_callee_of(struct core *core, struct thread *thread, uint32_t site,
+                               struct code_function *function, uint64_t target)
+{
+    struct context *child = tree_child_of(&core->tree, thread->hot->current, site, function);
+
+    child->entry = target;
+    return child;
+}
+
 struct context *core_callee(struct core *core, struct thread *thread, uint32_t site,
                             uint64_t target)
 {
-    struct context *current = thread->hot->current;
     struct code_function *function = code_map_called(&core->code, target);
 
     if (!function) {
         thread->hot->pending_site = site;
         return NULL;
     }
-    struct context *child = tree_child_of(&core->tree, current, site, function);
-    child->entry = target;
-    return child;
+    return core_callee_of(core, thread, site, function, target);
 }
 
 struct context *core_marker(struct core *core, struct thread *thread, uint32_t site,

@@ -61,10 +61,28 @@ static bool moves_frame(const uint8_t *at)
            (at[2] & 0xc7) == 0xc4 && at[5] == at[2] + 1;
 }
 
+/* Has any byte of both words the value 1, in the same place? */
+static bool both_have_one(const uint8_t *left, const uint8_t *right)
+{
+    const uint64_t ones = 0x0101010101010101;
+    uint64_t a, b;
+    __builtin_memcpy(&a, left, 8);
+    __builtin_memcpy(&b, right, 8);
+    uint64_t zero_if_so = (a ^ ones) | (b ^ ones);
+    return (zero_if_so - ones) & ~zero_if_so & ones << 7;
+}
+
+/* Of megabytes of code hardly a place has the two opcodes: eight are looked at together. */
 uint64_t stack_find_swapper(const uint8_t *code, size_t size_bytes)
 {
-    for (size_t i = 0; i + 6 <= size_bytes; i++)
-        if (code[i + 1] == 0x01 && moves_frame(code + i))
+    size_t i = 0;
+    for (; i + 12 <= size_bytes; i += 8)
+        if (both_have_one(code + i + 1, code + i + 4))
+            for (size_t at = i; at < i + 8 && at + 6 <= size_bytes; at++)
+                if (moves_frame(code + at))
+                    return at;
+    for (; i + 6 <= size_bytes; i++)
+        if (moves_frame(code + i))
             return i;
     return UINT64_MAX;
 }
