@@ -10,7 +10,7 @@
 
 #define PAGE        4096ul
 #define FIRST_CHUNK (1ul << 20)
-#define LARGE       (32ul << 10)
+#define LARGE       (512ul << 10)
 #define CLASS_BYTES 64ul
 #define LARGE_PAGE  (2ul << 20)
 

@@ -155,13 +155,24 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
         fast_put_beside_indirect(caller, exit->site, callee->pc, thread->hot.current);
 }
 
+/* A block that begins where its function does says whose it is; else the core looks for it. */
+static struct context *find_callee(struct native_thread *thread, uint32_t site, uint64_t target)
+{
+    const struct block *block = cache_find(target);
+    struct code_function *function = block ? block->function : NULL;
+    if (function && function->module->kind == CODE_FILE &&
+        function->start + function->module->bias == target)
+        return core_callee_of(&core, thread->thread, site, function, target);
+    return core_callee(&core, thread->thread, site, target);
+}
+
 static struct block *take_call(struct native_thread *thread, uint32_t id, uint64_t target)
 {
     const struct exit exit = cache.exits[id]; /* a copy: the core may make exits move */
     thread->pc = target;
     record_settle(thread);
     struct context *caller = thread->hot.current;
-    core_call_found(&core, thread->thread, core_callee(&core, thread->thread, exit.site, target),
+    core_call_found(&core, thread->thread, find_callee(thread, exit.site, target),
                     exit.pc + exit.length, stack_pointer(thread) + 8);
     struct context *callee = thread->hot.current;
     bool plain = !thread->hot.pending_site;
@@ -286,15 +297,17 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     fail("an exit that is none", NULL);
 }
 
-/* Exits in the middle of the engine's own code, which are no safe points. False: it is another. A
- * copy: the rows move when there are more. */
-static bool take_inner_exit(struct native_thread *thread, const struct exit exit)
+/* Exits in the middle of the engine's own code, which are no safe points. False: it is another. */
+static bool take_inner_exit(struct native_thread *thread, uint32_t id)
 {
-    if (exit.kind == EXIT_COUNT)
+    uint8_t kind = cache.exits[id].kind;
+    if (kind == EXIT_COUNT) {
+        const struct exit exit = cache.exits[id]; /* a copy: the rows move when there are more */
         lines_take_exit(thread, &exit);
-    else if (exit.kind == EXIT_SWAP)
+    } else if (kind == EXIT_SWAP) {
         core_swap(&core, thread->thread);
-    return exit.kind == EXIT_COUNT || exit.kind == EXIT_SWAP;
+    }
+    return kind == EXIT_COUNT || kind == EXIT_SWAP;
 }
 
 /* The cache begins anew, as soon as no thread is in what will be written over. The lock is given
@@ -331,7 +344,7 @@ static uint64_t entry_of(struct native_thread *thread, struct block *block)
 uint64_t thread_dispatch(struct native_thread *thread)
 {
     lock_take(&cache.lock);
-    if (take_inner_exit(thread, cache.exits[thread->exit_id])) {
+    if (take_inner_exit(thread, thread->exit_id)) {
         uint64_t again = cache.exits[thread->exit_id].landing;
         lines_enter(thread);
         lock_give(&cache.lock);
