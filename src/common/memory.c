@@ -2,8 +2,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_PAGE (2ul << 20)
 
 static void *check(void *memory)
 {
@@ -14,19 +18,33 @@ static void *check(void *memory)
     return memory;
 }
 
+/* What is very large is a mapping of its own, and is going to be filled: the kernel is quicker to give
+ * it in large pages. */
+static void *in_large_pages(void *memory, size_t size_bytes)
+{
+    uintptr_t first = ((uintptr_t)memory + LARGE_PAGE - 1) & -LARGE_PAGE;
+    uintptr_t end = ((uintptr_t)memory + size_bytes) & -LARGE_PAGE;
+
+    if (size_bytes >= 2 * LARGE_PAGE && first < end)
+        madvise((void *)first, end - first, MADV_HUGEPAGE);
+    return memory;
+}
+
 void *memory_allocate(size_t size_bytes)
 {
-    return check(malloc(size_bytes ? size_bytes : 1));
+    return in_large_pages(check(malloc(size_bytes ? size_bytes : 1)), size_bytes);
 }
 
 void *memory_allocate_zeroed(size_t count, size_t size_bytes)
 {
-    return check(calloc(count ? count : 1, size_bytes ? size_bytes : 1));
+    void *memory = check(calloc(count ? count : 1, size_bytes ? size_bytes : 1));
+
+    return in_large_pages(memory, count * size_bytes);
 }
 
 void *memory_resize(void *old, size_t size_bytes)
 {
-    return check(realloc(old, size_bytes ? size_bytes : 1));
+    return in_large_pages(check(realloc(old, size_bytes ? size_bytes : 1)), size_bytes);
 }
 
 char *memory_duplicate_string(const char *text)

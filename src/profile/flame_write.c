@@ -25,6 +25,8 @@ struct buffer {
     size_t count, capacity;
 };
 
+#define ROWS_AT_ONCE 4096
+
 static uint8_t *buffer_reserve(struct buffer *buffer, size_t more)
 {
     buffer->bytes = memory_grow(buffer->bytes, &buffer->capacity, buffer->count + more, 1);
@@ -37,14 +39,20 @@ static void put_bytes(struct buffer *buffer, const void *bytes, size_t count)
     buffer->count += count;
 }
 
-static void put_varint(struct buffer *buffer, uint64_t value)
+/* There are VARINT_BYTES of room; returns where it ends. */
+static uint8_t *write_varint(uint8_t *at, uint64_t value)
 {
-    uint8_t *start = buffer_reserve(buffer, VARINT_BYTES), *at = start;
-
     for (; value >= 0x80; value >>= 7)
         *at++ = (uint8_t)value | 0x80;
     *at++ = (uint8_t)value;
-    buffer->count += (size_t)(at - start);
+    return at;
+}
+
+static void put_varint(struct buffer *buffer, uint64_t value)
+{
+    uint8_t *start = buffer_reserve(buffer, VARINT_BYTES);
+
+    buffer->count += (size_t)(write_varint(start, value) - start);
 }
 
 static void put_fixed(uint8_t *at, uint64_t value, size_t size_bytes)
@@ -81,12 +89,17 @@ static void put_column(struct buffer *buffer, const struct table *table,
 {
     uint64_t before = 0;
 
-    for (size_t i = 0; i < count; i++, row += table->row_bytes) {
-        uint64_t value = column_load(column, row);
-        if (column->refers == TABLE_STRINGS)
-            value = string_ids[value];
-        put_varint(buffer, encode(column, value, i, before));
-        before = value;
+    for (size_t i = 0, end; i < count; i = end) {
+        end = count - i < ROWS_AT_ONCE ? count : i + ROWS_AT_ONCE;
+        uint8_t *start = buffer_reserve(buffer, (end - i) * VARINT_BYTES), *at = start;
+        for (; i < end; i++, row += table->row_bytes) {
+            uint64_t value = column_load(column, row);
+            if (column->refers == TABLE_STRINGS)
+                value = string_ids[value];
+            at = write_varint(at, encode(column, value, i, before));
+            before = value;
+        }
+        buffer->count += (size_t)(at - start);
     }
 }
 

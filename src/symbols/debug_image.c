@@ -17,15 +17,13 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <zstd.h>
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2 /* which older headers do not know */
 #endif
 
-#define ALIGNMENT  8
-#define LARGE_PAGE (2ul << 20)
+#define ALIGNMENT 8
 
 static const char *const wanted_names[] = {
     ".debug_info",     ".debug_types",  ".debug_abbrev",   ".debug_line",        ".debug_str",
@@ -170,18 +168,6 @@ static void write_headers(char *bytes, const struct wanted_section wanted[WANTED
                                              .sh_addralign = 1};
 }
 
-/* Nearly all of it will be written: the kernel is quicker to give it in large pages. */
-static char *allocate_image(size_t size_bytes)
-{
-    char *bytes = memory_allocate_zeroed(1, size_bytes);
-    uintptr_t first = ((uintptr_t)bytes + LARGE_PAGE - 1) & -LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)bytes + size_bytes) & -LARGE_PAGE;
-
-    if (first < end)
-        madvise((void *)first, end - first, MADV_HUGEPAGE);
-    return bytes;
-}
-
 struct debug_image debug_image_open(const struct elf_file *file)
 {
     struct wanted_section wanted[WANTED_COUNT] = {0};
@@ -198,7 +184,7 @@ struct debug_image debug_image_open(const struct elf_file *file)
     size_t headers_offset = aligned(names_offset + name_offset(WANTED_COUNT));
     size_bytes = headers_offset + (WANTED_COUNT + 2) * sizeof(Elf64_Shdr);
 
-    struct debug_image image = {.bytes = allocate_image(size_bytes)};
+    struct debug_image image = {.bytes = memory_allocate_zeroed(1, size_bytes)};
     bool whole = true;
     for (int i = 0; i < WANTED_COUNT && whole; i++)
         whole = !wanted[i].bytes || decompress(&wanted[i], image.bytes + wanted[i].offset);

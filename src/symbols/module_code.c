@@ -42,7 +42,7 @@ static void note_damage(struct module_code *code)
                                      debug->missing_split_count, debug->unit_count));
 }
 
-static void read_debug_info(struct module_code *code, const struct symbols_options *options,
+void module_code_read_debug(struct module_code *code, const struct symbols_options *options,
                             const uint64_t *addresses, size_t address_count)
 {
     const struct elf_file *file = has_debug_info(&code->file) ? &code->file : &code->debug_file;
@@ -70,8 +70,7 @@ static void read_debug_info(struct module_code *code, const struct symbols_optio
 }
 
 void module_code_open(struct module_code *code, const char *path, const char *build_id,
-                      const struct symbols_options *options, const uint64_t *addresses,
-                      size_t address_count)
+                      const struct symbols_options *options)
 {
     struct error error;
 
@@ -92,9 +91,8 @@ void module_code_open(struct module_code *code, const char *path, const char *bu
     symbol_table_finish(&code->table, code->file.elf ? &code->file : &code->debug_file);
     if (code->table.symbol_count)
         code->symbols = code->table.has_symtab ? SYMBOLS_TABLE : SYMBOLS_DYNAMIC;
-    if (has_debug_info(&code->file) || has_debug_info(&code->debug_file))
-        read_debug_info(code, options, addresses, address_count);
-    else
+    code->wants_debug = has_debug_info(&code->file) || has_debug_info(&code->debug_file);
+    if (!code->wants_debug)
         code->missing = code->symbols == SYMBOLS_NONE      ? "no symbols and no debug info"
                         : code->symbols == SYMBOLS_DYNAMIC ? "exported symbols only, no debug info"
                                                            : "no debug info";
