@@ -96,6 +96,9 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
         };
     }
     rows->context_count = take_count(cursor, 40);
+    profile->contexts = memory_grow(profile->contexts, &profile->context_capacity,
+                                    profile->context_count + rows->context_count,
+                                    sizeof *profile->contexts);
     for (uint64_t i = 0; i < rows->context_count && !cursor->damaged; i++) {
         uint32_t parent = take_optional_row(cursor, i);
         uint32_t function = take_row(cursor, rows->function_count);
@@ -179,6 +182,8 @@ static void read_counts(struct reader *reader, struct cursor *cursor, const stru
     struct profile *profile = reader->profile;
     uint64_t count = take_count(cursor, 24);
 
+    profile->counts = memory_grow(profile->counts, &profile->count_capacity,
+                                  profile->count_count + count, sizeof *profile->counts);
     for (uint64_t i = 0; i < count && !cursor->damaged; i++) {
         uint32_t context = take_row(cursor, rows->context_count);
         uint32_t block = take_row(cursor, rows->block_count);

@@ -1,7 +1,6 @@
 #include "profile/raw_lines.h"
 #include "common/map.h"
 #include "common/memory.h"
-#include "profile/order.h"
 
 #include <stdlib.h>
 
@@ -106,8 +105,6 @@ static void move_counts(const struct taking *taking)
 
     for (size_t i = 0; i < profile->count_count; i++)
         profile->counts[i].context = taking->moved[profile->counts[i].context];
-    profile->count_count =
-        order_counts(profile->counts, profile->count_count, profile->context_count);
 }
 
 void raw_take_lines_out(struct profile *profile)

@@ -22,7 +22,8 @@
 /* What stands for a line where a context has its function. */
 #define RAW_LINE_MARK 0x80000000u
 
-/* Contexts whose function is RAW_LINE_MARK | line are taken out; counts and roots are moved along. */
+/* Contexts whose function is RAW_LINE_MARK | line are taken out; counts and roots are moved along, and
+ * counts are then in no order. */
 void raw_take_lines_out(struct profile *profile);
 
 #endif

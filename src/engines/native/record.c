@@ -22,10 +22,11 @@
 struct core core;
 struct options options;
 
-/* What is large are tables that grow with the program, but for the first contexts. */
+/* What is large will be filled; but few of the first contexts may be used. */
 void *platform_allocate(size_t size_bytes)
 {
-    return arena_allocate_filled(size_bytes, core.tree.count == 0);
+    bool first_contexts = !core.tree.count && size_bytes == TREE_CHUNK * sizeof(struct context);
+    return arena_allocate_filled(size_bytes, first_contexts);
 }
 
 void platform_release(void *memory, size_t size_bytes)
