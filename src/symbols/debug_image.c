@@ -27,7 +27,7 @@
 
 static const char *const wanted_names[] = {
     ".debug_info",     ".debug_types",  ".debug_abbrev",   ".debug_line",        ".debug_str",
-    ".debug_line_str", ".debug_ranges", ".debug_rnglists", ".debug_str_offsets",
+    ".debug_line_str", ".debug_ranges", ".debug_rnglists", ".debug_str_offsets", ".debug_aranges",
 };
 
 enum { WANTED_COUNT = sizeof wanted_names / sizeof *wanted_names };

@@ -130,8 +130,10 @@ static int read_unit(struct debug_info *info)
 static bool unit_is_wanted(struct debug_reader *reader, Dwarf_Die *die)
 {
     bool has_ranges;
-    int tag = dwarf_tag(die);
 
+    if (pair_map_get(&reader->units_in_aranges, dwarf_dieoffset(die), 0) == DEBUG_UNWANTED)
+        return false;
+    int tag = dwarf_tag(die);
     if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
         return tag == DW_TAG_invalid;
     if (debug_find_intervals(reader, die, &has_ranges) != OK)
@@ -222,6 +224,9 @@ void debug_info_read(struct debug_info *info, const struct elf_file *file,
     reader->lines = either_section(reader->image.elf, ".debug_line", ".zdebug_line");
     Elf_Data *entries = either_section(reader->image.elf, ".debug_info", ".zdebug_info");
     reader->file_bytes = file_bytes(file->elf) + (entries ? entries->d_size : 0);
+    Elf_Data *aranges = either_section(reader->image.elf, ".debug_aranges", ".zdebug_aranges");
+    if (entries && aranges)
+        debug_read_aranges(reader, entries, aranges);
     if (alternate) {
         reader->alternate_image = debug_image_open(alternate);
         reader->alternate = dwarf_begin_elf(reader->alternate_image.elf, DWARF_C_READ, NULL);
@@ -250,6 +255,7 @@ void debug_info_free(struct debug_info *info)
     dwarf_end(reader->alternate);
     debug_image_close(&reader->image);
     debug_image_close(&reader->alternate_image);
+    pair_map_free(&reader->units_in_aranges);
     pair_map_free(&reader->function_of_die);
     pair_map_free(&reader->file_of_name);
     pair_map_free(&reader->scope_wanted);

@@ -37,6 +37,8 @@ struct debug_reader {
     bool mangles;       /* its language puts scopes into symbols */
     bool has_types_with_code;
 
+    struct pair_map
+        units_in_aranges;            /* the offset of a unit's first entry to what they say of it */
     struct pair_map function_of_die; /* the declaring entry's address to function */
     struct pair_map file_of_name;    /* libdw's text to file */
     struct pair_map scope_wanted;    /* the declaring entry's address to function */
@@ -62,6 +64,12 @@ int debug_find_intervals(struct debug_reader *reader, Dwarf_Die *die, bool *has_
 
 /* The interval of addresses in [start, end). */
 struct interval debug_interval(const struct debug_reader *reader, uint64_t start, uint64_t end);
+
+enum { DEBUG_ASK, DEBUG_UNWANTED };
+
+/* Fills reader->units_in_aranges. `units`: .debug_info. */
+void debug_read_aranges(struct debug_reader *reader, const Elf_Data *units,
+                        const Elf_Data *aranges);
 
 /* Depth-first: the entry at hand is that of the last level; no levels: the walk is over. */
 int debug_walk_start(struct debug_reader *reader);
