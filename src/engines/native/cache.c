@@ -90,7 +90,14 @@ static void make_huge(uint32_t offset)
     if (huge[offset / HUGE_PAGE])
         return;
     huge[offset / HUGE_PAGE] = true;
+    (void)*(volatile uint8_t *)cache_writable(offset); /* the kernel wants a page to begin with */
     sys(madvise, CACHE_START + (offset & -HUGE_PAGE), HUGE_PAGE, MADV_COLLAPSE);
+}
+
+/* Is what is at `offset` going to be filled? If what is before it has been, or it has begun to. */
+static bool fills(uint32_t offset)
+{
+    return offset % HUGE_PAGE > HUGE_AFTER || (offset > HUGE_PAGE && huge[offset / HUGE_PAGE - 1]);
 }
 
 /* Translated code is several times as large as the program's own: on small pages the processor would
@@ -98,12 +105,10 @@ static void make_huge(uint32_t offset)
  * knows how; small programs need none. */
 void cache_keep_huge(void)
 {
-    if (cache.hot % HUGE_PAGE > HUGE_AFTER)
+    if (fills(cache.hot))
         make_huge(cache.hot);
-    if (cache.cold % HUGE_PAGE > HUGE_AFTER) {
+    if (fills(cache.cold))
         make_huge(cache.cold);
-        make_huge(0);
-    }
 }
 
 /* Two views of one file cannot be copied by a fork, only shared: the child gets none. */
@@ -126,10 +131,9 @@ static void map_cache(void)
     sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
     sys(close, file);
     cache.generation = cache.shared_end = 0;
-    memset(pages, 0, sizeof pages);
-    memset(huge, 0, sizeof huge);
     begin_region();
     cache.exit_count = cache.block_count = 1;
+    make_huge(0); /* the tables, half of which are about to be written */
 }
 
 void cache_init(void)
@@ -148,6 +152,8 @@ void cache_init(void)
 void cache_restart(void)
 {
     uint64_t code_bytes = CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code;
+    memset(pages, 0, sizeof pages);
+    memset(huge, 0, sizeof huge);
     map_cache();
     memset(cache.slots, 0, ((size_t)cache.slot_mask + 1) * sizeof *cache.slots);
     arena_release(cache.by_code, code_bytes);
