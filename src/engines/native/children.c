@@ -5,11 +5,11 @@
 
 #define SLOT_MASK ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
 
-/* Spreads a context's sites over a part of the table only: contexts that are made one after the other
- * are used together, and then are near each other. */
+/* Over the whole table: contexts are numbered one after the other, and where they are near each other
+ * they are in each other's way. */
 static uint32_t site_hash(uint32_t site)
 {
-    return site * 0x9e3779b1u >> 13 & ~31u;
+    return site * 0x9e3779b1u & ~31u;
 }
 
 static struct child_slot *slot_at(const struct native_thread *thread, uint32_t hash)
