@@ -65,8 +65,10 @@ struct native_thread {
         uint64_t code;          /* where its return goes on in translated code */
         uint32_t call;          /* exit of its call, if that code is gone */
     } leaf;
-    uint64_t leaf_instructions, leaf_calls; /* in a vector register while in the cache */
-    bool in_leaf;                           /* out of the cache, at a state of the program */
+    /* In a vector register while in the cache; aligned, as the program may have asked for checks. */
+    _Alignas(16) uint64_t leaf_instructions;
+    uint64_t leaf_calls;
+    bool in_leaf; /* out of the cache, at a state of the program */
     /* fast.c */
     uint64_t saved_flags; /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;
@@ -114,6 +116,8 @@ struct native_thread {
 };
 
 _Static_assert(offsetof(struct native_thread, registers) == THREAD_REGISTERS, "layout.h");
+_Static_assert(offsetof(struct native_thread, instructions) % 16 == 0, "an aligned pair");
+_Static_assert(offsetof(struct context, self_instructions) % 16 == 0, "an aligned pair");
 _Static_assert(offsetof(struct native_thread, flags) == THREAD_FLAGS, "layout.h");
 _Static_assert(offsetof(struct native_thread, pc) == THREAD_PC, "layout.h");
 _Static_assert(offsetof(struct native_thread, cache_pc) == THREAD_CACHE_PC, "layout.h");
