@@ -121,10 +121,11 @@ struct python_module {
     struct elf_stretch data[PYTHON_DATA_STRETCHES]; /* of the module */
     size_t data_count;
     enum python_readiness readiness;
-    bool told;           /* the engine's: it was said that it cannot be watched */
-    bool checked;        /* frames look as the layout says: see python_function_of */
-    uint64_t word_depth; /* how far below the caller's stack pointer the word is; 0: unknown */
-    uint64_t freer;      /* see python_freer; 0: nobody asked, or not known */
+    bool told;            /* the engine's: it was said that it cannot be watched */
+    bool checked;         /* frames look as the layout says: see python_function_of */
+    uint64_t word_depth;  /* how far below the caller's stack pointer the word is; 0: unknown */
+    uint32_t stack_bytes; /* the engine's: how large the evaluator's C frame is; 0: unknown */
+    uint64_t freer;       /* see python_freer; 0: nobody asked, or not known */
     struct python_layout layout;
 };
 
@@ -134,6 +135,7 @@ struct python_place {
     uint64_t first;                   /* the instruction pointer at the code's first instruction */
     uint64_t line;                    /* hot.python_line and .python_line_size */
     uint64_t line_size;
+    void *steps; /* the engine's own */
 };
 
 struct python_entry {
@@ -291,6 +293,10 @@ struct python_lines {
     uint32_t table_bytes, range_count;
     uint8_t *table; /* as the program has it */
     struct python_line_range *ranges;
+    /* By instruction, two bytes each, from the one before the first on: which range it is in. Not of
+     * all: code may be longer than its table says. */
+    uint16_t *range_of;
+    uint64_t range_of_count;
 };
 
 /* Of the code object at `code`, which `function` is. NULL if it cannot be read. */

@@ -198,6 +198,25 @@ static void table_grow(struct python *python)
     platform_release(old, old_capacity * sizeof *old);
 }
 
+/* The last range of 3.9's has no end. */
+static void index_ranges(struct python_lines *lines)
+{
+    const uint32_t open_end = 1024, most = UINT16_MAX;
+    uint32_t at = 0;
+
+    if (!lines->range_count || lines->range_count > most)
+        return;
+    const struct python_line_range *last = &lines->ranges[lines->range_count - 1];
+    uint32_t end = last->end - last->start > MOST_TABLE ? last->start + open_end : last->end;
+    lines->range_of_count = end / 2 + 1;
+    lines->range_of = platform_allocate(lines->range_of_count * sizeof *lines->range_of);
+    for (uint32_t i = 1; i < lines->range_of_count; i++) {
+        while (at + 1 < lines->range_count && lines->ranges[at + 1].start <= (i - 1) * 2)
+            at++;
+        lines->range_of[i] = (uint16_t)at;
+    }
+}
+
 static struct python_lines *lines_new(uint8_t format, struct code_function *function,
                                       const uint8_t *bytes, uint32_t size_bytes)
 {
@@ -210,6 +229,7 @@ static struct python_lines *lines_new(uint8_t format, struct code_function *func
     uint32_t most = read_ranges(lines, format, NULL);
     lines->ranges = platform_allocate((most + 1) * sizeof *lines->ranges);
     lines->range_count = read_ranges(lines, format, lines->ranges);
+    index_ranges(lines);
     return lines;
 }
 

@@ -32,7 +32,8 @@ _Static_assert(ORIGIN == 128 + offsetof(struct line_array, counts), "see lines.h
 
 #define ROOM_GRAIN 8 /* arrays fill cache lines */
 
-static struct line_array empty;
+/* The second word as python_counts.c reads it. */
+static struct line_array empty = {.taken = (uint64_t *)&python_no_places};
 
 uint64_t lines_no_counters(void)
 {
@@ -354,17 +355,20 @@ void lines_emit(struct emitter *e, const struct line_count *count)
             emit_unspill(e, count->reg);
         return;
     }
+    bool told = false;
     cache.exits[count->exit_id].landing = e->address;
     emit_spill(e, RAX);
     if (count->flags)
         save_flags(e);
     if (count->evaluated)
-        python_counts_emit(e, count);
+        told = python_counts_emit(e, count);
     else if (count->place)
         emit_placed(e, count);
     else
         emit_hashed(e, count);
     restore(e, count->flags, borrowed(count));
+    if (told)
+        cache.exits[count->exit_id].landing = e->address;
 }
 
 /* ---- counts on their way to the core ---- */

@@ -64,9 +64,9 @@
  * five), calls and returns (one in three), jumps. About a quarter of its samples are there, most of
  * them waiting for a counter's memory; cc1's contexts touch 30 MB of counters. A call of CPython's
  * evaluator and its return are a hundred and thirty (python_fast.c).
- * With Python's lines, of what watching adds one half is in such events, two fifths of it waiting
- * for the table of steps between lines; the other half is the evaluator's blocks, where nearly all
- * waits for the memory of a frame's context and counters, right after the frame has changed.
+ * With Python's lines, of what watching adds two fifths is in such events; the rest is the
+ * evaluator's blocks, where most of it waits for the memory of a frame's context and counters, right
+ * after the frame has changed: a chain of a dozen generators is more than the first cache holds.
  * Of a run of cc1, a call every forty instructions and 130,000 contexts, samples find 68 in a
  * hundred in blocks, 21 in what is shared or rare (children that are not beside their context, for
  * most of them the memory they wait for; entries of indirect branches), 7 in translation and new

@@ -5,28 +5,47 @@
 #include "engines/native/assemble.h"
 #include "engines/native/record.h"
 
-#define PAGE_COUNTS 31
+/* How far places are known to functions; runs beyond that are told one by one. */
+#define PLACES 16384
 
-struct page {
-    uint64_t counts[PAGE_COUNTS];
+/* The runs that a Python function has run, in that order; or those of evaluators by themselves. */
+struct run_set {
+    struct python_places *newest;
+    uint32_t *runs; /* the core's numbers */
+    uint32_t count, capacity;
+};
+
+/* Where the counters of a set's runs are in blocks of counters, and how many such a block has. Kept
+ * for good: contexts go on with the one that they had when they were given counters. */
+struct python_places {
+    struct run_set *set;
+    uint32_t capacity;
+    uint16_t offsets[PLACES]; /* from the block on, by a run's place; 0: none */
+};
+
+struct python_places python_no_places;
+
+/* As lines.c has its arrays: a context without counters reads as one without places. */
+struct counter_block {
+    struct counter_block *older; /* of the same context: lines may still have it */
+    const struct python_places *places;
     uint64_t *taken; /* how much of each the core has; NULL: it was taken away from them */
+    uint64_t counts[];
 };
 
-/* As lines.c has its arrays: a context without counters reads as one without pages. */
-struct directory {
-    uint64_t capacity;
-    struct page *pages[];
-};
+#define BLOCK(member) ((uint32_t)(offsetof(struct counter_block, member) - LINE_ORIGIN))
 
-#define PLACE(member) ((uint32_t)(offsetof(struct directory, member) - LINE_ORIGIN))
+/* With the header, cache lines; and the next size. */
+#define FIRST_CAPACITY   61
+#define NEXT_CAPACITY(n) (3 * (n) + 6)
 
 /* What an evaluator's code_function.engine points to. */
 static char evaluator;
 
-/* By the core's number of a run: its place, from 1 on; and back. */
+/* By the core's number of a run: its place, from 1 on. */
 static struct {
-    uint32_t *places, *runs;
-    uint32_t place_capacity, run_capacity, count;
+    uint32_t *places;
+    uint32_t capacity, count;
 } known;
 
 bool python_counts_apply(const struct code_function *function)
@@ -45,9 +64,9 @@ bool python_counts_begin(struct code_function *function)
 
 /* ---- places ---- */
 
-static void keep_room(uint32_t **list, uint32_t *capacity, uint32_t number)
+static void keep_room(uint32_t **list, uint32_t *capacity, uint32_t number, uint32_t least)
 {
-    uint32_t larger = *capacity ? *capacity : 4096;
+    uint32_t larger = *capacity ? *capacity : least;
     if (number < *capacity)
         return;
     while (larger <= number)
@@ -62,33 +81,74 @@ static void keep_room(uint32_t **list, uint32_t *capacity, uint32_t number)
 
 static uint32_t place_of(uint32_t run)
 {
-    keep_room(&known.places, &known.place_capacity, run);
-    if (!known.places[run]) {
-        keep_room(&known.runs, &known.run_capacity, known.count);
-        known.runs[known.count] = run;
+    keep_room(&known.places, &known.capacity, run, 4096);
+    if (!known.places[run])
         known.places[run] = ++known.count;
-    }
     return known.places[run] - 1;
+}
+
+static struct run_set *set_of(struct code_function *function)
+{
+    static struct run_set evaluators;
+    if (!(function->flags & CODE_FUNCTION_PYTHON))
+        return &evaluators;
+    if (!function->engine)
+        function->engine = arena_allocate(sizeof(struct run_set));
+    return function->engine;
+}
+
+static struct python_places *larger_places(struct run_set *set)
+{
+    const struct python_places *old = set->newest;
+    struct python_places *places = arena_allocate(sizeof *places);
+    places->set = set;
+    places->capacity = old ? NEXT_CAPACITY(old->capacity) : FIRST_CAPACITY;
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint32_t place = place_of(set->runs[i]);
+        places->offsets[place] = old->offsets[place];
+    }
+    set->newest = places;
+    return places;
+}
+
+/* Those that have `run`. */
+static const struct python_places *places_with(struct run_set *set, uint32_t run)
+{
+    struct python_places *places = set->newest;
+    uint32_t place = place_of(run);
+    if (places && places->offsets[place])
+        return places;
+    if (!places || set->count == places->capacity)
+        places = larger_places(set);
+    keep_room(&set->runs, &set->capacity, set->count, FIRST_CAPACITY);
+    set->runs[set->count] = run;
+    places->offsets[place] =
+        offsetof(struct counter_block, counts) + set->count++ * sizeof(uint64_t);
+    return places;
 }
 
 /* ---- counting ---- */
 
-void python_counts_emit(struct emitter *e, const struct line_count *count)
+bool python_counts_emit(struct emitter *e, const struct line_count *count)
 {
-    uint32_t place = place_of(count->number), page = place / PAGE_COUNTS;
+    uint32_t place = place_of(count->number);
     emit_load(e, RAX, FIELD(hot.current));
     emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + calls], instructions */
     emit_byte(e, CONTEXT(calls));
     emit_byte(e, core.blocks[count->number].instructions);
-    op_memory(e, OP_LOAD, RAX, RAX, CONTEXT(counters));
-    emit_bytes(e, "\x81\xb8", 2); /* cmp dword [rax + capacity], page */
-    emit_u32(e, PLACE(capacity));
-    emit_u32(e, page);
-    jump_if(e, IF_NOT_ABOVE, count->miss);
-    op_far(e, OP_LOAD, RAX, RAX, PLACE(pages) + page * sizeof(struct page *));
-    op_register(e, OP_TEST, RAX, RAX);
+    if (place >= PLACES) {
+        emit_jump(e, count->miss);
+        return true;
+    }
+    emit_load(e, RAX, FIELD(counters));
+    op_far(e, OP_LOAD, RAX, RAX, BLOCK(places));
+    emit_bytes(e, "\x0f\xb7\x80", 3); /* movzx eax, word [rax + offset of the place] */
+    emit_u32(e, offsetof(struct python_places, offsets) + place * sizeof(uint16_t));
+    op_register32(e, OP_TEST, RAX, RAX);
     jump_if(e, IF_EQUAL, count->miss);
-    emit_increment(e, RAX, place % PAGE_COUNTS * sizeof(uint64_t));
+    op_thread(e, OP_ADD, RAX, FIELD(counters));
+    emit_increment(e, RAX, -LINE_ORIGIN);
+    return false;
 }
 
 static bool is_line(const struct context *context)
@@ -96,37 +156,31 @@ static bool is_line(const struct context *context)
     return context->function->flags & CODE_FUNCTION_LINE;
 }
 
-static struct directory *directory_of(const struct context *context)
+static struct counter_block *block_of(const struct context *context)
 {
     return context->counters != lines_no_counters()
-               ? (struct directory *)(context->counters - LINE_ORIGIN)
+               ? (struct counter_block *)(context->counters - LINE_ORIGIN)
                : NULL;
-}
-
-/* The old one stays: lines may have it. */
-static struct directory *keep_capacity(struct context *owner, uint32_t page)
-{
-    struct directory *old = directory_of(owner);
-    uint64_t capacity = old ? old->capacity : 0;
-    if (page < capacity)
-        return old;
-    while (capacity <= page)
-        capacity = 2 * capacity + 7; /* with itself, cache lines */
-    struct directory *larger = arena_allocate(sizeof *larger + capacity * sizeof *larger->pages);
-    larger->capacity = capacity;
-    if (old)
-        memcpy(larger->pages, old->pages, old->capacity * sizeof *old->pages);
-    owner->counters = (uint64_t)larger + LINE_ORIGIN;
-    return larger;
 }
 
 void python_counts_take_exit(struct context *context, uint32_t run)
 {
     struct context *owner = is_line(context) ? context->parent : context;
-    uint32_t page = place_of(run) / PAGE_COUNTS;
-    struct directory *directory = keep_capacity(owner, page);
-    if (!directory->pages[page])
-        directory->pages[page] = arena_allocate(sizeof(struct page));
+    if (place_of(run) >= PLACES) {
+        counts_add_late(&core.counts, owner->key + run, 1);
+        if (owner == context)
+            context->calls -= core.blocks[run].instructions;
+        return;
+    }
+    const struct python_places *places = places_with(set_of(owner->function), run);
+    struct counter_block *block = block_of(owner);
+    if (!block || block->places != places) {
+        struct counter_block *larger =
+            arena_allocate(sizeof *larger + places->capacity * sizeof *larger->counts);
+        larger->older = block;
+        larger->places = places;
+        owner->counters = (uint64_t)larger + LINE_ORIGIN;
+    }
     context->calls -= core.blocks[run].instructions;
     context->counters = owner->counters;
 }
@@ -141,37 +195,40 @@ uint64_t python_counts_key(struct context *context, int64_t instructions)
 
 /* ---- on their way to the core ---- */
 
-static uint64_t count_since(const struct page *page, uint32_t i)
+static uint64_t count_since(const struct counter_block *block, uint32_t i)
 {
-    return page->counts[i] - (page->taken ? page->taken[i] : 0);
+    return block->counts[i] - (block->taken ? block->taken[i] : 0);
 }
 
-static void take(struct page *page, uint32_t i, uint64_t count, bool alone)
+static void take(struct counter_block *block, uint32_t i, uint64_t count, bool alone)
 {
-    if (!page->taken && !alone)
-        page->taken = arena_allocate(sizeof page->counts);
-    if (page->taken)
-        page->taken[i] += count;
+    if (!block->taken && !alone)
+        block->taken = arena_allocate(block->places->capacity * sizeof *block->taken);
+    if (block->taken)
+        block->taken[i] += count;
     else
-        page->counts[i] = 0;
+        block->counts[i] = 0;
+}
+
+static uint32_t used(const struct counter_block *block)
+{
+    uint32_t count = block->places->set->count, capacity = block->places->capacity;
+    return count < capacity ? count : capacity;
 }
 
 /* Its lines come behind it in the tree, and say then what of this was theirs. */
 static void flush_owner(struct context *context, bool alone)
 {
-    const struct directory *directory = directory_of(context);
-    for (uint32_t i = 0; directory && i < directory->capacity; i++) {
-        struct page *page = directory->pages[i];
-        for (uint32_t k = 0; page && k < PAGE_COUNTS; k++) {
-            uint64_t count = count_since(page, k);
+    for (struct counter_block *block = block_of(context); block; block = block->older)
+        for (uint32_t i = 0; i < used(block); i++) {
+            uint64_t count = count_since(block, i);
             if (!count)
                 continue;
-            uint32_t run = known.runs[i * PAGE_COUNTS + k];
+            uint32_t run = block->places->set->runs[i];
             counts_add_late(&core.counts, context->key + run, count);
             context->calls -= count * core.blocks[run].instructions;
-            take(page, k, count, alone);
+            take(block, i, count, alone);
         }
-    }
 }
 
 static void flush_line(struct context *context)
@@ -194,13 +251,11 @@ void python_counts_flush(struct context *context, bool alone)
 
 uint64_t python_counts_instructions(const struct context *context)
 {
-    const struct directory *directory = is_line(context) ? NULL : directory_of(context);
     uint64_t instructions = 0;
-    for (uint32_t i = 0; directory && i < directory->capacity; i++) {
-        const struct page *page = directory->pages[i];
-        for (uint32_t k = 0; page && k < PAGE_COUNTS && i * PAGE_COUNTS + k < known.count; k++)
+    for (const struct counter_block *block = is_line(context) ? NULL : block_of(context); block;
+         block = block->older)
+        for (uint32_t i = 0; i < used(block); i++)
             instructions +=
-                count_since(page, k) * core.blocks[known.runs[i * PAGE_COUNTS + k]].instructions;
-    }
+                count_since(block, i) * core.blocks[block->places->set->runs[i]].instructions;
     return instructions;
 }

@@ -6,13 +6,15 @@
  * how many instructions ran: a line has no counters of its own.
  *
  *     L ──┐   .calls: instructions. Nobody calls a line
- *     L ──┼─> directory of P ──> page of counters, by the places of runs
- *     P ──┘                 └──> page
+ *     L ──┼─> counters of P ──> places: which of them is which run's
+ *     P ──┘
  *
- * There is one numbering of places for all evaluators of the process: runs that follow each other
- * are translated together, and are near each other. A directory has the pages that were needed.
- * When it becomes too small, P gets a larger one with the same pages; lines go on with the old one
- * until a page is missing there.
+ * Why not by the run alone: an evaluator has thousands of runs, a Python function runs a hundred of
+ * them, and by the time that a context runs again its counters are to be fetched anew. So they lie
+ * close together, in the order in which the function ran them first, and what says where they are is
+ * the function's and not the context's. When a function has run more than there is room for, its
+ * contexts get a larger block of counters each, beside the one that they had; lines go on with the
+ * old one until a counter is missing there.
  *
  * An evaluator's context that is no line's (its own, in front of the first frame) adds instructions to
  * its .calls all the same, as the code is the same: they are taken out again when what its
@@ -23,15 +25,21 @@
 
 #include "engines/native/lines.h"
 
+/* What a context without counters has. */
+struct python_places;
+extern struct python_places python_no_places;
+
 /* Is the function's code counted so? Decided when it is asked first, which is before anything of it
  * is counted; then for good. */
 bool python_counts_begin(struct code_function *function);
 bool python_counts_apply(const struct code_function *function);
 
-/* The part of lines_emit between what is saved and what is restored. */
-void python_counts_emit(struct emitter *e, const struct line_count *count);
+/* The part of lines_emit between what is saved and what is restored. True: the run has no place, and
+ * its exit is always taken. */
+bool python_counts_emit(struct emitter *e, const struct line_count *count);
 
-/* The sequence found no counter for `run`; it will be begun again. */
+/* The sequence found no counter for `run`, and will be begun again; or it has no place, and has been
+ * counted. */
 void python_counts_take_exit(struct context *context, uint32_t run);
 
 /* `instructions` more, or fewer, are counted past the counters: the key to count them with. */

@@ -117,10 +117,13 @@ static void emit_frame_back(struct emitter *e, const struct python_layout *layou
     vectors_emit_settle(e, RCX, false);
     op_far(e, OP_LOAD, RAX, RDX, BEFORE(context));
     emit_store(e, FIELD(hot.current), RAX);
-    if (has_lines())
-        emit_line_watch(e, layout, -2 * ENTRY_BYTES);
-    else
+    if (!has_lines()) {
         emit_done(e);
+        return;
+    }
+    op_memory(e, OP_LOAD, RAX, RAX, CONTEXT(counters));
+    emit_store(e, FIELD(counters), RAX);
+    emit_line_watch(e, layout, -2 * ENTRY_BYTES);
 }
 
 /* The new entry at rdx has the lines of the code in rcx, whose slot is in rax. Loses rcx. */
@@ -189,8 +192,11 @@ static void emit_child(struct emitter *e)
 static void emit_count_call(struct emitter *e, const struct python_layout *layout)
 {
     uint8_t *runs = NULL, *makes = NULL;
-    if (has_lines())
+    if (has_lines()) {
         vectors_emit_settle(e, RDX, false);
+        op_memory(e, OP_LOAD, RCX, RAX, CONTEXT(counters));
+        emit_store(e, FIELD(counters), RCX);
+    }
     if (layout->frame_owner) {
         emit_load(e, RCX, FIELD(target));
         compare_byte(e, RCX, layout->frame_owner, OWNED_BY_GENERATOR);
@@ -255,13 +261,9 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
 static void emit_first_line(struct emitter *e, const struct python_layout *layout)
 {
     emit_store(e, FIELD(python_called), RAX);
-    op_register(e, OP_LOAD, RCX, RAX);
-    emit_load(e, RDX, FIELD(target));
-    emit_line_pointer(e, layout, 0);
     emit_load(e, RDX, FIELD(python_entry));
-    emit_line_first(e, layout, 0, slow);
-    emit_store(e, FIELD(python_line_context), RAX);
-    op_far(e, OP_LOAD, RDX, RCX, NEWEST(context));
+    emit_line_first(e, layout, slow);
+    op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
     emit_load(e, RAX, FIELD(python_called));
 }
 
@@ -464,7 +466,7 @@ void python_remember(struct native_thread *thread)
 {
     struct python *python = &core.python;
     const struct python_frames *frames = &thread->thread->stack->python;
-    const struct python_entry *newest = frames->items + frames->count - 1;
+    struct python_entry *newest = frames->items + frames->count - 1;
     struct python_frame frame;
     bool starts;
     if (frames->count < 2 || newest->base || newest->frame != thread->target ||

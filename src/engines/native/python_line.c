@@ -10,12 +10,13 @@
 #define SPREAD            0x9e3779b1u /* contexts that follow each other are far apart */
 
 #define CONTEXT_SHIFT 7 /* their size */
-#define BESIDE        ((int8_t)offsetof(struct context, slots))
+#define STEP_SHIFT    4
+#define STEP(member)  ((int8_t)offsetof(struct python_step, member))
+#define STEPS(member) ((int8_t)offsetof(struct context, slots[0].member))
 
 _Static_assert(sizeof(struct python_line_slot) == 32, "what the hash is shifted for");
 _Static_assert(sizeof(struct context) == 1 << CONTEXT_SHIFT, "contexts are one after the other");
-_Static_assert(sizeof(struct python_line_slot) <= sizeof(struct context_slot[CONTEXT_SLOTS]),
-               "where functions have their first line");
+_Static_assert(sizeof(struct python_step) == 1 << STEP_SHIFT, "found by ranges' numbers");
 
 /* What a thread that has run no Python knows. */
 static struct python_line_slot no_lines[PYTHON_LINE_SLOTS];
@@ -41,8 +42,21 @@ static struct python_line_slot *line_slot(const struct native_thread *thread,
     return (struct python_line_slot *)((uint8_t *)thread->python_lines + (hash & LINE_MASK));
 }
 
+/* By the numbers of the ranges in `lines`, the steps to the lines of a function's context. NULL:
+ * those that it has are another line table's. */
+static struct python_step *steps_of(struct context *function, const struct python_lines *lines)
+{
+    struct context_slot *slot = &function->slots[0];
+    if (!lines->range_of || !python_counts_apply(function->code))
+        return NULL;
+    if (!slot->site)
+        *slot = (struct context_slot){
+            (uint64_t)lines, arena_allocate(lines->range_count * sizeof(struct python_step))};
+    return slot->site == (uint64_t)lines ? (struct python_step *)slot->child : NULL;
+}
+
 void python_remember_line(struct native_thread *thread, struct context *from,
-                          const struct python_entry *entry)
+                          struct python_entry *entry)
 {
     const struct python_layout *layout = &core.python.module->layout;
     struct python_place place = entry->place;
@@ -54,7 +68,7 @@ void python_remember_line(struct native_thread *thread, struct context *from,
         return;
     if (thread->python_lines == no_lines)
         thread->python_lines = arena_allocate(sizeof no_lines);
-    const struct python_line_slot slot = {
+    *line_slot(thread, layout, from, offset) = (struct python_line_slot){
         .from = from,
         .context = context,
         .lines = (uintptr_t)place.lines >> PYTHON_LINES_SHIFT,
@@ -62,9 +76,18 @@ void python_remember_line(struct native_thread *thread, struct context *from,
         .line = place.line - place.first,
         .line_size = place.line_size,
     };
-    *line_slot(thread, layout, from, offset) = slot;
-    if (!(from->function->flags & CODE_FUNCTION_LINE) && python_counts_apply(from->code))
-        memcpy(from->slots, &slot, sizeof slot);
+    if (!(context->function->flags & CODE_FUNCTION_LINE))
+        return;
+    struct python_step *steps = steps_of(context->parent, place.lines);
+    const struct python_line_range *range =
+        python_lines_find(place.lines, offset * layout->ip_unit);
+    entry->place.steps = steps;
+    if (steps && range && range->line)
+        steps[range - place.lines->ranges] = (struct python_step){
+            .context = context,
+            .line = range->start / layout->ip_unit,
+            .line_size = (range->end - range->start) / layout->ip_unit,
+        };
 }
 
 /* ---- what is emitted ---- */
@@ -153,24 +176,75 @@ void emit_line_step(struct emitter *e, const struct python_layout *layout, int e
     emit_take_step(e, layout, entry, slow);
 }
 
-void emit_line_first(struct emitter *e, const struct python_layout *layout, int entry,
-                     uint64_t slow)
+/* The same by the function's steps, the instruction pointer in rcx: rdx stays, rcx is lost. Not
+ * there: on to `elsewhere`, with nothing changed. */
+static void emit_function_step(struct emitter *e, const struct python_layout *layout, int entry,
+                               struct jumps *elsewhere)
 {
-    op_far(e, OP_SUB, RAX, RDX, entry + OWN(place.first));
-    emit_store(e, FIELD(python_entry), RDX);
-    load_short_pointer(e, layout, RDX, RCX, BESIDE + LINE_SLOT(pointer));
-    op_register(e, OP_COMPARE, RAX, RDX);
-    uint8_t *elsewhere = jump_ahead(e, IF_NOT_EQUAL);
-    op_memory(e, OP_COMPARE, RCX, RCX, BESIDE + LINE_SLOT(from));
-    uint8_t *nowhere = jump_ahead(e, IF_NOT_EQUAL);
-    op_memory(e, OP_LEA, RDX, RCX, BESIDE);
-    emit_bytes(e, "\xeb\x00", 2); /* jmp over the rest */
-    uint8_t *found = e->out;
-    end_short_jump(e, elsewhere);
-    end_short_jump(e, nowhere);
-    emit_find_step(e, layout, slow);
-    end_short_jump(e, found);
-    emit_take_step(e, layout, entry, slow);
+    op_far(e, OP_SUB, RCX, RDX, entry + OWN(place.first));
+    if (layout->ip_unit == 2) {
+        emit_bytes(e, "\xff\xc1", 2); /* inc ecx: before the first one is -1 */
+    } else {
+        bool wide = layout->ip_bytes == 8;
+        emit_bytes(e, wide ? "\x48\x8d\x49\x02" : "\x90\x8d\x49\x02", 4); /* lea rcx, [rcx + 2] */
+        emit_bytes(e, wide ? "\x48\xd1\xe9" : "\x90\xd1\xe9", 3);         /* shr rcx, 1 */
+    }
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.lines));
+    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct python_lines, range_of_count));
+    jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_BELOW));
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct python_lines, range_of));
+    emit_bytes(e, "\x0f\xb7\x0c\x48", 4); /* movzx ecx, word [rax + rcx * 2] */
+    emit_bytes(e, "\xc1\xe1", 2);         /* shl ecx, STEP_SHIFT */
+    emit_byte(e, STEP_SHIFT);
+    op_far(e, OP_ADD, RCX, RDX, entry + OWN(place.steps));
+    op_memory(e, OP_LOAD, RAX, RCX, STEP(context));
+    op_register(e, OP_TEST, RAX, RAX);
+    jumps_add(elsewhere, jump_far_ahead(e, IF_EQUAL));
+    emit_store(e, FIELD(python_line_context), RAX);
+    op_memory32(e, OP_LOAD, RAX, RCX, STEP(line));
+    op_far(e, OP_ADD, RAX, RDX, entry + OWN(place.first));
+    op_far(e, OP_STORE, RAX, RDX, entry + OWN(place.line));
+    emit_store(e, FIELD(hot.python_line), RAX);
+    op_memory32(e, OP_LOAD, RAX, RCX, STEP(line_size));
+    op_far(e, OP_STORE, RAX, RDX, entry + OWN(place.line_size));
+    emit_store(e, FIELD(hot.python_line_size), RAX);
+}
+
+/* rcx = the instruction pointer of the frame in rcx */
+static void load_pointer(struct emitter *e, const struct python_layout *layout)
+{
+    if (layout->ip_bytes == 8) {
+        op_far(e, OP_LOAD, RCX, RCX, layout->frame_ip);
+        return;
+    }
+    emit_bytes(e, "\x8b\x89", 2); /* mov ecx, [rcx + frame_ip] */
+    emit_u32(e, layout->frame_ip);
+}
+
+void emit_line_first(struct emitter *e, const struct python_layout *layout, uint64_t slow)
+{
+    struct jumps elsewhere = {0};
+    op_far(e, OP_LOAD, RCX, RDX, OWN(place.lines));
+    op_memory(e, OP_COMPARE, RCX, RAX, STEPS(site));
+    uint8_t *others = jump_far_ahead(e, IF_NOT_EQUAL);
+    op_memory(e, OP_LOAD, RAX, RAX, STEPS(child));
+    op_far(e, OP_STORE, RAX, RDX, OWN(place.steps));
+    emit_load(e, RCX, FIELD(target));
+    load_pointer(e, layout);
+    emit_function_step(e, layout, 0, &elsewhere);
+    uint8_t *found = jump_always_ahead(e);
+
+    end_far_jump(e, others);
+    set_constant(e, RDX, OWN(place.steps), 0);
+    jumps_end(e, &elsewhere);
+    emit_load(e, RDX, FIELD(target));
+    emit_line_pointer(e, layout, 0);
+    emit_load(e, RCX, FIELD(python_called));
+    emit_load(e, RDX, FIELD(python_entry));
+    emit_line_step(e, layout, 0, slow);
+    emit_store(e, FIELD(python_line_context), RAX);
+    op_register(e, OP_LOAD, RDX, RCX);
+    end_far_jump(e, found);
 }
 
 void emit_no_line(struct emitter *e)
@@ -200,19 +274,31 @@ void emit_line_watch(struct emitter *e, const struct python_layout *layout, int 
 
 void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow)
 {
+    struct jumps elsewhere = {0};
     emit_load(e, RDX, FIELD(hot.python_top));
     compare_zero(e, RDX, NEWEST(place.lines));
     jump_if(e, IF_EQUAL, slow);
-    op_far(e, OP_LOAD, RCX, RDX, NEWEST(frame));
-    op_thread(e, OP_COMPARE, RCX, FIELD(hot.python_frame));
-    jump_if(e, IF_NOT_EQUAL, slow);
-    emit_store(e, FIELD(python_entry), RDX);
-    op_register(e, OP_LOAD, RDX, RCX);
-    emit_line_pointer(e, layout, 0);
-    emit_load(e, RDX, FIELD(python_entry));
     op_far(e, OP_LOAD, RCX, RDX, NEWEST(context));
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
     jump_if(e, IF_NOT_EQUAL, slow);
+    op_far(e, OP_LOAD, RCX, RDX, NEWEST(frame));
+    op_thread(e, OP_COMPARE, RCX, FIELD(hot.python_frame));
+    jump_if(e, IF_NOT_EQUAL, slow);
+    compare_zero(e, RDX, NEWEST(place.steps));
+    jumps_add(&elsewhere, jump_far_ahead(e, IF_EQUAL));
+    load_pointer(e, layout);
+    emit_function_step(e, layout, -ENTRY_BYTES, &elsewhere);
+    emit_load(e, RAX, FIELD(python_line_context));
+    op_far(e, OP_STORE, RAX, RDX, NEWEST(context));
+    emit_store(e, FIELD(hot.current), RAX);
+    emit_done(e);
+
+    jumps_end(e, &elsewhere);
+    emit_store(e, FIELD(python_entry), RDX);
+    op_far(e, OP_LOAD, RDX, RDX, NEWEST(frame));
+    emit_line_pointer(e, layout, 0);
+    emit_load(e, RDX, FIELD(python_entry));
+    op_far(e, OP_LOAD, RCX, RDX, NEWEST(context));
     emit_line_step(e, layout, -ENTRY_BYTES, slow);
     op_far(e, OP_STORE, RAX, RCX, NEWEST(context));
     emit_store(e, FIELD(hot.current), RAX);

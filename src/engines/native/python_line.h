@@ -7,8 +7,10 @@
  * steps, which stay true for good: contexts and line tables are never given up, and which line table
  * a code object has is remembered with the code object (python_fast.h).
  *
- * The step from a function to the line that it begins at is one that nearly every call makes: the
- * function's context has it, where those that make calls have the slots of their children.
+ * Nearly all of them do not depend on the line that was, but on the function's context alone: it has
+ * them by the number of the line's range in the line table, where contexts that make calls have the
+ * slots of their children. Why then the table: instructions without a line go on with the line
+ * before them, and a context may have code of several line tables.
  */
 #ifndef TRUEFLAME_NATIVE_PYTHON_LINE_H
 #define TRUEFLAME_NATIVE_PYTHON_LINE_H
@@ -27,14 +29,21 @@ struct python_line_slot {
         line_size; /* pointer and line are signed where pointers are addresses */
 };
 
-#define PYTHON_LINE_SLOTS  65536
+/* To a line of a function's context, from wherever; relative to the code's first instruction. No
+ * context: not known. */
+struct python_step {
+    struct context *context;
+    uint32_t line, line_size;
+};
+
+#define PYTHON_LINE_SLOTS  16384
 #define PYTHON_LINES_SHIFT 6
 
 void python_line_init_thread(struct native_thread *thread);
 
 /* The thread makes this step now, by way of the core. */
 void python_remember_line(struct native_thread *thread, struct context *from,
-                          const struct python_entry *entry);
+                          struct python_entry *entry);
 
 /* rax = the instruction pointer of the frame at rdx + `offset`. */
 void emit_line_pointer(struct emitter *e, const struct python_layout *layout, int offset);
@@ -49,9 +58,10 @@ void emit_line_step(struct emitter *e, const struct python_layout *layout, int e
 void emit_line_watch(struct emitter *e, const struct python_layout *layout, int entry);
 void emit_no_line(struct emitter *e);
 
-/* The same where the context in rcx is a function's, which begins. */
-void emit_line_first(struct emitter *e, const struct python_layout *layout, int entry,
-                     uint64_t slow);
+/* The same for the new entry at rdx, which is also in thread.python_entry, of the frame in
+ * thread.target and the function whose context is in rax and in thread.python_called. The line's
+ * context is in thread.python_line_context then; rdx stays. */
+void emit_line_first(struct emitter *e, const struct python_layout *layout, uint64_t slow);
 
 /* PYTHON_LINE, see python_fast.h. */
 void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow);

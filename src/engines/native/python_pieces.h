@@ -84,6 +84,29 @@ static inline void end_far_jump(struct emitter *e, uint8_t *after)
     __builtin_memcpy(after - 4, &distance, 4);
 }
 
+static inline uint8_t *jump_always_ahead(struct emitter *e)
+{
+    emit_jump(e, 0);
+    return e->out;
+}
+
+/* Jumps that end at the same place. */
+struct jumps {
+    uint8_t *after[4];
+    unsigned count;
+};
+
+static inline void jumps_add(struct jumps *jumps, uint8_t *after)
+{
+    jumps->after[jumps->count++] = after;
+}
+
+static inline void jumps_end(struct emitter *e, const struct jumps *jumps)
+{
+    for (unsigned i = 0; i < jumps->count; i++)
+        end_far_jump(e, jumps->after[i]);
+}
+
 /* rdx = one past the newest of the stack's Python entries. No room for another one: on to `slow`. */
 static inline void emit_room(struct emitter *e, uint64_t slow)
 {

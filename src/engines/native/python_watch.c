@@ -278,7 +278,7 @@ void python_returned(struct native_thread *thread, const struct block *block)
 static void take_line(struct native_thread *thread)
 {
     const struct python_frames *frames = &thread->thread->stack->python;
-    const struct python_entry *newest = frames->items + frames->count - 1;
+    struct python_entry *newest = frames->items + frames->count - 1;
     struct context *from = frames->count ? newest->context : NULL;
     python_line_changed(&core, thread->thread);
     if (from && newest->place.lines && newest->frame == thread->hot.python_frame)
