@@ -1,6 +1,7 @@
 /* python_stores.c: see python_stores.h. */
 #include "engines/native/python_stores.h"
 #include "core/python.h"
+#include "engines/native/python_prologue.h"
 #include "engines/native/record.h"
 #include "engines/native/turns.h"
 #include "engines/native/thread.h"
@@ -84,17 +85,30 @@ static unsigned base_of(const struct instruction *instruction)
     return (rm == 4 ? instruction->sib & 7 : rm) | (instruction->rex & 1) << 3;
 }
 
+/* Does it store to the evaluator's C frame where the word is? */
+static bool reaches_word(struct python_module *python, const struct instruction *instruction,
+                         unsigned size_bytes)
+{
+    unsigned base = base_of(instruction);
+    unsigned index = (instruction->rex & 2) << 2 | (instruction->sib >> 3 & 7);
+    bool has_index = (instruction->modrm & 7) == 4 && index != 4;
+    if (!python_finds_frame(python) || has_index)
+        return base == REGISTER_RSP || (base == REGISTER_RBP && instruction->displacement < 0);
+    return base == REGISTER_RSP &&
+           python_stores_word(python, instruction->displacement, size_bytes);
+}
+
 bool python_may_set_frame(const struct translation *t, unsigned index)
 {
     const struct instruction *instruction = &t->instructions[index];
     if (!t->evaluates || !python_word_is_known(t->python))
         return false;
-    unsigned size_bytes = bytes_written(instruction), base = base_of(instruction);
+    unsigned size_bytes = bytes_written(instruction);
     if (size_bytes < 8)
         return false;
     if (!t->python->layout.has_c_frame)
         return reaches(instruction, t->python->layout.state_frame, size_bytes);
-    return base == REGISTER_RSP || (base == REGISTER_RBP && instruction->displacement < 0);
+    return reaches_word(t->python, instruction, size_bytes);
 }
 
 bool python_may_set_line(const struct translation *t, unsigned index)

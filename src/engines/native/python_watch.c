@@ -285,6 +285,16 @@ static void take_line(struct native_thread *thread)
         python_remember_line(thread, from, newest);
 }
 
+/* Blocks that were made before the word's place was known look for it more often than is needed. */
+static void take_frame(struct native_thread *thread)
+{
+    bool known = core.python.module && python_word_is_known(core.python.module);
+    python_frame_changed(&core, thread->thread, thread->target);
+    python_remember(thread);
+    if (!known && core.python.module && python_word_is_known(core.python.module))
+        cache_remake_function(thread->hot.current->code);
+}
+
 void python_take_exit(struct native_thread *thread, const struct exit *exit)
 {
     switch (exit->kind) {
@@ -295,8 +305,7 @@ void python_take_exit(struct native_thread *thread, const struct exit *exit)
         break;
     case EXIT_PYTHON_FRAME:
         record_settle(thread);
-        python_frame_changed(&core, thread->thread, thread->target);
-        python_remember(thread);
+        take_frame(thread);
         break;
     case EXIT_PYTHON_LEAVE:
         python_leave(&core, thread->thread);

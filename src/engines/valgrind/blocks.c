@@ -71,7 +71,7 @@ static struct stale {
 } stale[32];
 static UInt stale_count;
 
-static void add_stale(Addr start, Addr end)
+void blocks_make_stale(Addr start, Addr end)
 {
     if (stale_count < sizeof stale / sizeof *stale) {
         stale[stale_count++] = (struct stale){.start = start, .end = end};
@@ -84,7 +84,7 @@ static void add_stale(Addr start, Addr end)
 
 void platform_code_renamed(uint64_t start, uint64_t end)
 {
-    add_stale(start, end);
+    blocks_make_stale(start, end);
 }
 
 static Bool is_translated(Addr start, Addr end)
@@ -101,7 +101,7 @@ void platform_function_found(uint64_t start, uint64_t end)
     if (!is_translated(start, end))
         return;
     tree_cache_clear(&core.tree);
-    add_stale(start, end);
+    blocks_make_stale(start, end);
 }
 
 void blocks_discard_stale(void)

@@ -66,6 +66,8 @@ struct block_info *block_info_at(Addr address);
 struct block_info *block_stopped_at(Addr pc);
 /* Takes back what was counted for the instructions of the block from `pc` on, if anything was. */
 void block_take_back(const struct block_info *info, Addr pc);
+/* The code there is to be translated anew, once that is possible. */
+void blocks_make_stale(Addr start, Addr end);
 /* To be called where Valgrind allows translations to be discarded. */
 void blocks_discard_stale(void);
 

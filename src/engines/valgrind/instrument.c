@@ -106,7 +106,7 @@ static void emit_before(struct translation *translation, const struct segment *s
 
 /* From statement `at` on, which is the first instruction's mark. `python` is NULL unless it is a
  * block of a watched evaluator. */
-static void emit_body(struct translation *translation, Int at, const struct python_module *python)
+static void emit_body(struct translation *translation, Int at, struct python_module *python)
 {
     const struct plan *plan = &translation->plan;
     const IRSB *block = translation->block;
@@ -127,7 +127,7 @@ static void emit_body(struct translation *translation, Int at, const struct pyth
             ir_add(statement);
             /* A new frame is not complete yet when it is stored; at the end of the block it is. */
             frame_stored |= python && translation->info->knows_word &&
-                            python_may_set_frame(python, block, statement);
+                            python_may_set_frame(python, translation->info, block, statement);
             if (python && core.options.python_lines &&
                 python_may_set_line(python, block, statement))
                 python_emit_line_check(translation, python);

@@ -1,6 +1,7 @@
 #include "python_watch.h"
 #include "ir.h"
 #include "places.h"
+#include "engines/native/python_prologue.h"
 
 #include "libvex_guest_amd64.h"
 
@@ -79,10 +80,12 @@ static Int store_bytes(const IRSB *block, const IRStmt *statement)
 }
 
 /* The word is either in a C frame of the evaluator, which it reaches by the stack pointer or a
- * frame pointer, or in the thread state. */
-Bool python_may_set_frame(const struct python_module *python, const IRSB *block,
-                          const IRStmt *statement)
+ * frame pointer, or in the thread state. Of an address, the constant is from the stack pointer on as
+ * it was when the block began. */
+Bool python_may_set_frame(struct python_module *python, const struct block_info *info,
+                          const IRSB *block, const IRStmt *statement)
 {
+    Addr evaluator = python->evaluator + python->module->bias;
     Int size_bytes = store_bytes(block, statement);
     Long constant;
 
@@ -94,6 +97,11 @@ Bool python_may_set_frame(const struct python_module *python, const IRSB *block,
         return before >= 0 && before < size_bytes;
     }
     Int base = base_register(block, address, &constant);
+    if (python_finds_frame(python)) {
+        Long made = info->address == evaluator ? python->stack_bytes : 0;
+        return base == offsetof(VexGuestAMD64State, guest_RSP) &&
+               python_stores_word(python, constant + made, size_bytes);
+    }
     return base == offsetof(VexGuestAMD64State, guest_RSP) ||
            (base == offsetof(VexGuestAMD64State, guest_RBP) && constant < 0);
 }

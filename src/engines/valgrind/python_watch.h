@@ -11,8 +11,8 @@
 struct python_module *python_watched(const struct code_place *place);
 
 /* May the statement change which frame is current, or the line that it is in? */
-Bool python_may_set_frame(const struct python_module *python, const IRSB *block,
-                          const IRStmt *statement);
+Bool python_may_set_frame(struct python_module *python, const struct block_info *info,
+                          const IRSB *block, const IRStmt *statement);
 Bool python_may_set_line(const struct python_module *python, const IRSB *block,
                          const IRStmt *statement);
 

@@ -200,9 +200,17 @@ VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
 
 VG_REGPARM(1) void slow_python_frame(UWord frame)
 {
+    struct python_module *python = core.python.module;
+    Bool knew_word = python_word_is_known(python);
+
     python_frame_changed(&core, running, frame);
-    if (core.python.module->readiness == PYTHON_MISREAD)
-        unknown_python(core.python.module);
+    if (python->readiness == PYTHON_MISREAD)
+        unknown_python(python);
+    /* Blocks from before look for it more often than is needed, but not where it is stored. */
+    const struct code_function *evaluator = hot->current->code;
+    if (!knew_word && python_word_is_known(python))
+        blocks_make_stale(evaluator->start + python->module->bias,
+                          evaluator->end + python->module->bias);
 }
 
 VG_REGPARM(0) void slow_python_line(void)
