@@ -5,8 +5,9 @@
 #include "engines/native/assemble.h"
 #include "engines/native/record.h"
 
-/* How far places are known to functions; runs beyond that are told one by one. */
-#define PLACES 16384
+/* How far places are known to functions; runs beyond that are told one by one. As many counters can be
+ * reached with sixteen bits. */
+#define PLACES 8000
 
 /* The runs that a Python function has run, in that order; or those of evaluators by themselves. */
 struct run_set {
@@ -22,6 +23,8 @@ struct python_places {
     uint32_t capacity;
     uint16_t offsets[PLACES]; /* from the block on, by a run's place; 0: none */
 };
+
+_Static_assert(PLACES * sizeof(uint64_t) < UINT16_MAX - 64, "with the head of a block");
 
 struct python_places python_no_places;
 
@@ -168,8 +171,7 @@ void python_counts_take_exit(struct context *context, uint32_t run)
     struct context *owner = is_line(context) ? context->parent : context;
     if (place_of(run) >= PLACES) {
         counts_add_late(&core.counts, owner->key + run, 1);
-        if (owner == context)
-            context->calls -= core.blocks[run].instructions;
+        owner->calls -= core.blocks[run].instructions; /* which its line will give it */
         return;
     }
     const struct python_places *places = places_with(set_of(owner->function), run);
@@ -190,6 +192,7 @@ uint64_t python_counts_key(struct context *context, int64_t instructions)
     if (!is_line(context))
         return context->key;
     context->calls += instructions;
+    context->parent->calls -= instructions; /* which the line will give it */
     return context->parent->key;
 }
 
