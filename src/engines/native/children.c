@@ -51,15 +51,6 @@ void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
         context->children[child_index(number, target)] = child;
 }
 
-void fast_put_beside_indirect(struct context *context, uint32_t site, uint64_t target,
-                              struct context *child)
-{
-    if (options.line_detail)
-        put_in_slot(context, site, child);
-    else if (child->entry == target)
-        context->children[site % CALL_CHILDREN] = child;
-}
-
 /* ---- in the thread ---- */
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
@@ -72,6 +63,12 @@ struct child_slot *fast_indirect_slot(const struct native_thread *thread,
                                       const struct context *context, uint32_t site, uint64_t target)
 {
     return slot_at(thread, (context_number(context) << 5) + site_hash(site) + 2 * (uint32_t)target);
+}
+
+struct child_slot *fast_called_slot(const struct native_thread *thread,
+                                    const struct context *context, uint64_t target)
+{
+    return slot_at(thread, (context_number(context) << 5) + 2 * (uint32_t)target);
 }
 
 /* ---- what is emitted ---- */
@@ -307,20 +304,39 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
     return address;
 }
 
+/* The same at function detail. */
+static void emit_called(struct emitter *e, uint64_t miss)
+{
+    struct emitter cold = cold_begin();
+    uint64_t missed = cold.address;
+    emit_store(&cold, FIELD(target), RCX);
+    emit_jump(&cold, miss);
+    cold_end(&cold);
+    emit_bytes(e, "\x8b\x50", 2); /* mov edx, number of the context */
+    emit_byte(e, CONTEXT(key) + 4);
+    emit_bytes(e, "\xc1\xe2\x05\x8d\x14\x4a", 6); /* shl edx, 5; lea edx, [rdx + rcx * 2] */
+    op_constant32(e, 4, RDX, SLOT_MASK);
+    op_thread(e, OP_ADD, RDX, FIELD(children));
+    op_memory(e, OP_COMPARE, RAX, RDX, offsetof(struct child_slot, context));
+    jump_if(e, IF_NOT_EQUAL, missed);
+    op_memory(e, OP_LOAD, RDX, RDX, offsetof(struct child_slot, child));
+    op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
+    jump_if(e, IF_NOT_EQUAL, missed);
+}
+
 void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss)
 {
     const unsigned compare_bytes = 8, branch_bytes = 6, load_bytes = 4, entry_bytes = 4;
-    bool by_site = options.line_detail;
-    uint64_t back = e->address + (by_site ? compare_bytes + branch_bytes : 0) + load_bytes +
-                    entry_bytes + branch_bytes;
-    uint64_t elsewhere = cold_indirect_child(site, miss, back);
-    uint8_t place = child_place(site % CALL_CHILDREN);
-    if (by_site) {
-        emit_compare_site(e, RAX, site);
-        jump_if(e, IF_NOT_EQUAL, elsewhere);
-        place = slot_place(site) + offsetof(struct context_slot, child);
+    uint64_t back =
+        e->address + compare_bytes + branch_bytes + load_bytes + entry_bytes + branch_bytes;
+    if (!options.line_detail) {
+        emit_called(e, miss);
+        return;
     }
-    op_memory(e, OP_LOAD, RDX, RAX, place);
+    uint64_t elsewhere = cold_indirect_child(site, miss, back);
+    emit_compare_site(e, RAX, site);
+    jump_if(e, IF_NOT_EQUAL, elsewhere);
+    op_memory(e, OP_LOAD, RDX, RAX, slot_place(site) + offsetof(struct context_slot, child));
     op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
     jump_if(e, IF_NOT_EQUAL, elsewhere);
 }

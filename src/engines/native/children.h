@@ -23,8 +23,8 @@
 struct child_slot {
     uint64_t key; /* the context's key + a site or transition_number */
     struct context *child;
-    uint64_t target; /* indirect calls only */
-    uint64_t unused; /* slots are half a cache line */
+    uint64_t target;         /* indirect calls only; at function detail instead: */
+    struct context *context; /* from there to where the child was entered, from any site */
 };
 
 #define CHILD_SLOTS 262144
@@ -44,17 +44,17 @@ static inline uint32_t transition_number(const struct block *block)
 }
 
 /* `child` is what a change of context leads to, and is beside the context from now on: by a call
- * or transition `number` to `target`, or an indirect call. */
+ * or transition `number` to `target`. */
 void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
                      struct context *child);
-void fast_put_beside_indirect(struct context *context, uint32_t site, uint64_t target,
-                              struct context *child);
 
 struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
                                   uint32_t site);
 struct child_slot *fast_indirect_slot(const struct native_thread *thread,
                                       const struct context *context, uint32_t site,
                                       uint64_t target);
+struct child_slot *fast_called_slot(const struct native_thread *thread,
+                                    const struct context *context, uint64_t target);
 
 /* eax = hash of (context in register `context`, site); then the address of its slot */
 void emit_child_slot(struct emitter *e, unsigned context, uint32_t site);
@@ -80,8 +80,9 @@ void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss);
 void emit_child_of_current(struct emitter *e, uint32_t site, uint64_t target, bool foreseen,
                            uint64_t miss);
 
-/* rdx = the child of the context in rax for the target in rcx; `miss` is gone to with rax, rcx and
- * rdx borrowed. */
+/* rdx = the child of the context in rax for the target in rcx, at function detail from the table
+ * alone: what calls but one function was foreseen. `miss` is gone to with rax, rcx and rdx borrowed and
+ * the target in thread.target. */
 void emit_indirect_child(struct emitter *e, uint32_t site, uint64_t miss);
 
 #endif

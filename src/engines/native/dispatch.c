@@ -141,18 +141,23 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
                           struct block *callee)
 {
     const struct exit *exit = &cache.exits[id];
+    struct context *child = thread->hot.current;
+    struct child_slot slot = {.key = caller->key + exit->site, .child = child};
     bool direct = exit->kind == EXIT_CALL;
-    struct child_slot slot = {.key = caller->key + exit->site, .child = thread->hot.current};
-    if (!direct) {
-        slot.target = callee->pc;
+    if (!direct)
         jumps_remember(callee, TARGET_CALLED);
+    if (!direct && !options.line_detail) {
+        *fast_called_slot(thread, caller, callee->pc) =
+            (struct child_slot){.child = child, .context = caller};
+        return;
     }
-    *(direct ? fast_call_slot(thread, caller, exit->site)
-             : fast_indirect_slot(thread, caller, exit->site, callee->pc)) = slot;
-    if (direct)
-        fast_put_beside(caller, exit->site, callee->pc, thread->hot.current);
-    else
-        fast_put_beside_indirect(caller, exit->site, callee->pc, thread->hot.current);
+    if (direct) {
+        *fast_call_slot(thread, caller, exit->site) = slot;
+    } else {
+        slot.target = callee->pc;
+        *fast_indirect_slot(thread, caller, exit->site, callee->pc) = slot;
+    }
+    fast_put_beside(caller, exit->site, callee->pc, child);
 }
 
 /* A block that begins where its function does says whose it is; else the core looks for it. */
