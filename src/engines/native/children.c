@@ -65,6 +65,11 @@ struct child_slot *fast_indirect_slot(const struct native_thread *thread,
     return slot_at(thread, (context_number(context) << 5) + site_hash(site) + 2 * (uint32_t)target);
 }
 
+bool fast_is_by_target(uint32_t number, uint64_t target)
+{
+    return !options.line_detail && !(number & TRANSITION) && fits_in_32(target);
+}
+
 struct child_slot *fast_called_slot(const struct native_thread *thread,
                                     const struct context *context, uint64_t target)
 {
@@ -144,11 +149,32 @@ static void emit_put_beside(struct emitter *e, uint32_t number, uint64_t target)
     }
 }
 
-/* The child is not beside the context in rcx: it may be what the site did last, or in the table, and
- * is beside it then. On to `back` with it in rax. */
+/* The child is not beside the context in rcx: it may be in the table, and is beside it then. On to
+ * `back` with it in rax. */
+static uint64_t cold_child_by_target(uint64_t target, uint64_t miss, uint64_t back)
+{
+    struct emitter cold = cold_begin(), *e = &cold;
+    uint64_t address = cold.address;
+    load_context_number(e, RCX);
+    emit_bytes(e, "\xc1\xe0\x05", 3); /* shl eax, 5 */
+    op_constant32(e, 0, RAX, 2 * (uint32_t)target);
+    emit_child_address(e);
+    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, context));
+    jump_if(e, IF_NOT_EQUAL, miss);
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
+    emit_entry_check(e, target, miss);
+    op_memory(e, OP_STORE, RAX, RCX, child_place(child_index(0, target)));
+    emit_jump(e, back);
+    cold_end(e);
+    return address;
+}
+
+/* The same for others; it may be what the site did last, too. */
 static uint64_t cold_child(uint32_t site, uint64_t target, bool foreseen, uint64_t miss,
                            uint64_t back)
 {
+    if (fast_is_by_target(site, target))
+        return cold_child_by_target(target, miss, back);
     struct emitter missed = cold_begin();
     uint64_t missed_at = missed.address;
     emit_unspill(&missed, RDX);

@@ -53,6 +53,8 @@ struct child_slot *fast_call_slot(const struct native_thread *thread, const stru
 struct child_slot *fast_indirect_slot(const struct native_thread *thread,
                                       const struct context *context, uint32_t site,
                                       uint64_t target);
+/* Of a call of which both are known: is its child found by the target alone? */
+bool fast_is_by_target(uint32_t number, uint64_t target);
 struct child_slot *fast_called_slot(const struct native_thread *thread,
                                     const struct context *context, uint64_t target);
 

@@ -146,18 +146,17 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
     bool direct = exit->kind == EXIT_CALL;
     if (!direct)
         jumps_remember(callee, TARGET_CALLED);
-    if (!direct && !options.line_detail) {
+    if (direct ? fast_is_by_target(exit->site, callee->pc) : !options.line_detail) {
         *fast_called_slot(thread, caller, callee->pc) =
             (struct child_slot){.child = child, .context = caller};
-        return;
-    }
-    if (direct) {
+    } else if (direct) {
         *fast_call_slot(thread, caller, exit->site) = slot;
     } else {
         slot.target = callee->pc;
         *fast_indirect_slot(thread, caller, exit->site, callee->pc) = slot;
     }
-    fast_put_beside(caller, exit->site, callee->pc, child);
+    if (direct || options.line_detail)
+        fast_put_beside(caller, exit->site, callee->pc, child);
 }
 
 /* A block that begins where its function does says whose it is; else the core looks for it. */
