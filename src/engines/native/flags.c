@@ -1,7 +1,6 @@
 /*
  * flags.c: are the arithmetic flags overwritten before they are read? Where they are, the cache may
- * use them. Nothing is assumed of calls and returns, but that no flags go into or out of functions
- * that CPython's evaluator calls, as it is compiled C: both ways of a branch are looked at, a few
+ * use them. Nothing is assumed of calls and returns: both ways of a branch are looked at, a few
  * instructions far, and code that may change proves nothing.
  */
 #include "engines/native/maps.h"
@@ -52,12 +51,6 @@ bool flags_dead_at(uint64_t pc)
     return flags_die(pc, 0, 1);
 }
 
-static bool calls_or_returns(const struct instruction *instruction)
-{
-    return instruction->class == CLASS_CALL || instruction->class == CLASS_CALL_INDIRECT ||
-           instruction->class == CLASS_RETURN;
-}
-
 bool flags_dead(const struct translation *t, unsigned at)
 {
     unsigned dead = 0;
@@ -66,7 +59,7 @@ bool flags_dead(const struct translation *t, unsigned at)
         if (instruction->flags_read & ~dead)
             return false;
         dead |= instruction->flags_killed;
-        if (dead == FLAGS_ALL || (t->evaluates && calls_or_returns(instruction)))
+        if (dead == FLAGS_ALL)
             return true;
         switch (instruction->class) {
         case CLASS_ORDINARY:
