@@ -96,9 +96,9 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
         };
     }
     rows->context_count = take_count(cursor, 40);
-    profile->contexts = memory_grow(profile->contexts, &profile->context_capacity,
-                                    profile->context_count + rows->context_count,
-                                    sizeof *profile->contexts);
+    profile->contexts =
+        memory_grow(profile->contexts, &profile->context_capacity,
+                    profile->context_count + rows->context_count, sizeof *profile->contexts);
     for (uint64_t i = 0; i < rows->context_count && !cursor->damaged; i++) {
         uint32_t parent = take_optional_row(cursor, i);
         uint32_t function = take_row(cursor, rows->function_count);
