@@ -7,8 +7,8 @@
  *              that it is the one: three for calls, one for what tail calls enter, all in one cache
  *              line. At line detail four slots, by the number of the call's site (or of the block
  *              that a tail call enters) modulo four;
- *     last     what the site did last, if that was in the same context;
- *     table    the thread's own, at a place that follows from the key alone.
+ *     last     what the site did last, if that was in the same context. Not where the target tells;
+ *     table    the thread's own, at a place that follows from the key, or from context and target.
  *
  * Else the cache is left, the core is asked, and its answer is remembered.
  */

@@ -75,8 +75,8 @@ bool leaves_expect(const struct translation *t, uint64_t target)
     return function->engine_note == LEAF_EXPECTED;
 }
 
-/* A frame costs as much as some hundred leaves gain: there had better be more than that of them.
- * How many there were is known of each context only. */
+/* To make a frame the cache is left, which costs many times what a leaf gains: there had better be
+ * many of them for each. How many there were is known of each context only. */
 static void note_frame(const struct native_thread *thread, const struct exit *exit)
 {
     const unsigned trial = 8, worth = 64;
