@@ -7,7 +7,7 @@
  * What Zydis decodes we must decode with the same length, operand places and branch class; we
  * must read at least the flags it says are tested, and may kill only flags it says are written.
  */
-#include "engines/native/decode.h"
+#include "engines/x86_64/decode.h"
 #include <Zydis/Zydis.h>
 #include <elf.h>
 #include <fcntl.h>

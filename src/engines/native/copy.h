@@ -4,7 +4,7 @@
 #ifndef TRUEFLAME_NATIVE_COPY_H
 #define TRUEFLAME_NATIVE_COPY_H
 
-#include "engines/native/decode.h"
+#include "engines/x86_64/decode.h"
 #include "engines/native/emit.h"
 
 /* A copy that needs a register for a far operand: `before` makes the operand's address, `body` is

@@ -3,7 +3,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/assemble.h"
 #include "engines/native/children.h"
-#include "engines/native/decode.h"
+#include "engines/x86_64/decode.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
 #include <sys/mman.h>

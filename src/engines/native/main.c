@@ -9,7 +9,7 @@
  * dispatch.c for whatever is rare). It counts exactly: totals are those of single-stepping.
  *
  *     load.c       ELF, initial stack, vdso          syscalls.c   which system calls are ours
- *     decode.c     lengths, operands, flags          maps.c       the program's memory
+ *     ../x86_64/decode.c  lengths, flags             maps.c       the program's memory
  *     copy.c       one instruction elsewhere         signals.c    exact states for handlers
  *     translate.c  blocks, counting                  gate.c       interrupted system calls
  *     fast.c       calls                             threads.c    threads, fork, vfork
@@ -32,7 +32,7 @@
  * costs sixteen stores. What the engine needs of its own it finds through gs; programs that use gs
  * themselves are refused when they do. Why at a fixed address: everything the program can see stands where it stood, whatever the build.
  *
- * Why our own decoder: see decode.h.
+ * Why our own decoder: see x86_64/decode.h.
  *
  * What always holds: no mapping is writable and executable; the kernel has the program's signal
  * mask; at most one signal per thread is held; one lock (cache.lock) guards the cache and the core,

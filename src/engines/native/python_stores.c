@@ -1,7 +1,7 @@
 /* python_stores.c: see python_stores.h. */
 #include "engines/native/python_stores.h"
 #include "core/python.h"
-#include "engines/native/python_prologue.h"
+#include "engines/x86_64/python_prologue.h"
 #include "engines/native/record.h"
 #include "engines/native/turns.h"
 #include "engines/native/thread.h"

@@ -16,7 +16,7 @@
 #ifndef TRUEFLAME_NATIVE_REPEATABLE_H
 #define TRUEFLAME_NATIVE_REPEATABLE_H
 
-#include "engines/native/decode.h"
+#include "engines/x86_64/decode.h"
 #include "engines/native/thread.h"
 
 /* Refuses machines that have less than what programs are shown. */

@@ -20,7 +20,7 @@
 #ifndef TRUEFLAME_NATIVE_VECTORS_H
 #define TRUEFLAME_NATIVE_VECTORS_H
 
-#include "engines/native/decode.h"
+#include "engines/x86_64/decode.h"
 #include "engines/native/emit.h"
 #include <asm/sigcontext.h>
 

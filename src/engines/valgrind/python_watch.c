@@ -1,7 +1,7 @@
 #include "python_watch.h"
 #include "ir.h"
 #include "places.h"
-#include "engines/native/python_prologue.h"
+#include "engines/x86_64/python_prologue.h"
 
 #include "libvex_guest_amd64.h"
 

@@ -1,6 +1,6 @@
 /* decode.c: see decode.h. */
-#include "engines/native/decode.h"
-#include "engines/native/decode_tables.h"
+#include "engines/x86_64/decode.h"
+#include "engines/x86_64/decode_tables.h"
 
 /* A view of the bytes that never reads past what may be read. */
 struct cursor {

@@ -1,7 +1,7 @@
 /* python_prologue.c: see python_prologue.h. */
-#include "engines/native/python_prologue.h"
+#include "engines/x86_64/python_prologue.h"
 #include "core/code.h"
-#include "engines/native/decode.h"
+#include "engines/x86_64/decode.h"
 
 #define PROLOGUE_BYTES 256
 #define PUSHED_MOST    64 /* bytes */

@@ -7,8 +7,8 @@
  * make room, once; an evaluator that begins in another way is not understood, and any store to
  * the stack may then be one to the word. Both engines that run CPython ask.
  */
-#ifndef TRUEFLAME_NATIVE_PYTHON_PROLOGUE_H
-#define TRUEFLAME_NATIVE_PYTHON_PROLOGUE_H
+#ifndef TRUEFLAME_X86_64_PYTHON_PROLOGUE_H
+#define TRUEFLAME_X86_64_PYTHON_PROLOGUE_H
 
 #include "core/python.h"
 

@@ -4,7 +4,7 @@
  * Rows that are all zero are opcodes that do not exist in 64-bit mode. Flag columns are claims of
  * the kind decode.h promises; what depends on modrm or an immediate is settled in decode.c.
  */
-#include "engines/native/decode_tables.h"
+#include "engines/x86_64/decode_tables.h"
 
 #define X(bits)                                                                                    \
     {                                                                                              \

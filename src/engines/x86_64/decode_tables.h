@@ -1,10 +1,10 @@
 /*
  * decode_tables.h: the rows behind decode.c.
  */
-#ifndef TRUEFLAME_NATIVE_DECODE_TABLES_H
-#define TRUEFLAME_NATIVE_DECODE_TABLES_H
+#ifndef TRUEFLAME_X86_64_DECODE_TABLES_H
+#define TRUEFLAME_X86_64_DECODE_TABLES_H
 
-#include "engines/native/decode.h"
+#include "engines/x86_64/decode.h"
 
 enum opcode_bits {
     OPCODE_VALID = 1,

@@ -9,7 +9,7 @@
  * keep to the maps that exist.
  *
  * Why not a disassembler library: Zydis comes as a shared library that uses libc and vector
- * registers; the engine has neither (its registers are the program's). Zydis is the judge
+ * registers; the engines have neither (the registers are the program's). Zydis is the judge
  * instead: tests/native/decode_test.c compares both over the text of real programs and over random bytes.
  *
  * What always holds:
@@ -18,8 +18,8 @@
  *   - `flags_read` never misses a flag the instruction depends on; `flags_killed` never names one
  *     that could keep its old value (shifts by a count of zero, REP with rcx = 0).
  */
-#ifndef TRUEFLAME_NATIVE_DECODE_H
-#define TRUEFLAME_NATIVE_DECODE_H
+#ifndef TRUEFLAME_X86_64_DECODE_H
+#define TRUEFLAME_X86_64_DECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
