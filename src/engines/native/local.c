@@ -1,100 +1,9 @@
 /* local.c: see local.h. */
 #include "engines/native/local.h"
-#include "engines/native/assemble.h"
-
-#define RBP REGISTER_RBP
+#include "engines/x86_64/stack_pointer.h"
 
 /* code_function.engine_number of functions whose jumps are not local: no sixteen bits. */
 #define NOT_LOCAL 0x10000u
-
-/* Has the opcode a part of its own in modrm, where others have a register? */
-static bool is_group(uint8_t opcode)
-{
-    return (opcode >= 0x80 && opcode <= 0x83) || opcode == 0x8f || (opcode & 0xfe) == 0xc0 ||
-           (opcode & 0xfe) == 0xc6 || (opcode & 0xfc) == 0xd0 || (opcode & 0xfe) == 0xf6 ||
-           (opcode & 0xfe) == 0xfe;
-}
-
-static bool is_direct(const struct instruction *instruction)
-{
-    return instruction->modrm_offset && instruction->modrm >= 0xc0;
-}
-
-static bool names_stack(const struct instruction *instruction)
-{
-    bool as_reg = instruction->modrm_offset && !is_group(instruction->opcode) &&
-                  instruction_reg(instruction) == RSP;
-    return as_reg || (is_direct(instruction) && instruction_rm(instruction) == RSP);
-}
-
-static bool is_general(const struct instruction *instruction)
-{
-    return instruction->encoding == ENCODING_LEGACY && instruction->map <= 1;
-}
-
-/* Of opcodes with a register in them. */
-static bool is_extended(const struct instruction *instruction)
-{
-    return instruction->rex & 1;
-}
-
-/* lea: is its base rsp or rbp? */
-static bool is_based_on_frame(const struct instruction *instruction)
-{
-    unsigned rm = instruction->modrm & 7, base = rm == RSP ? instruction->sib & 7 : rm;
-    bool absolute = base == RBP && instruction->modrm < 0x40;
-    return (base == RSP || base == RBP) && !absolute && !is_extended(instruction);
-}
-
-/* May it set the stack pointer to something else than a bit more or less? Rather too often. */
-static bool may_move_stack(const struct instruction *instruction)
-{
-    unsigned operation = instruction->modrm >> 3 & 7;
-    if (!is_general(instruction))
-        return false;
-    if (instruction->map == 1)
-        return names_stack(instruction);
-    switch (instruction->opcode) {
-    case 0x5c: /* pop rsp */
-    case 0x94: /* xchg */
-    case 0xbc: /* mov esp, constant */
-    case 0xc8: /* enter, leave */
-    case 0xc9:
-        return true;
-    case 0x81: /* add, sub */
-    case 0x83:
-        return names_stack(instruction) && operation != 0 && operation != 5;
-    default:
-        return names_stack(instruction);
-    }
-}
-
-/* Does it set the stack pointer, and not from what the frame has? */
-static bool sets_stack_freely(const struct instruction *instruction)
-{
-    bool to_reg = instruction_reg(instruction) == RSP;
-    if (!is_general(instruction))
-        return false;
-    if (instruction->map == 1)
-        return (instruction->opcode & 0xf0) == 0x40 && to_reg; /* cmov */
-    switch (instruction->opcode) {
-    case 0x8b: /* mov rsp, from */
-        return to_reg && !(is_direct(instruction) && instruction_rm(instruction) == RBP);
-    case 0x89: /* mov to, from */
-        return is_direct(instruction) && instruction_rm(instruction) == RSP &&
-               instruction_reg(instruction) != RBP;
-    case 0x87: /* xchg */
-        return names_stack(instruction);
-    case 0x8d: /* lea */
-        return to_reg && !is_based_on_frame(instruction);
-    case 0x5c: /* pop rsp; xchg; mov esp, constant */
-    case 0x94:
-    case 0xbc:
-        return !is_extended(instruction);
-    default:
-        return false;
-    }
-}
 
 bool local_is_known(const struct code_function *function)
 {
@@ -107,7 +16,7 @@ bool local_may_lead(const struct translation *t, unsigned index)
     if (!t->function || t->plt || t->checked)
         return false;
     for (unsigned i = 0; i < index; i++)
-        if (may_move_stack(&t->instructions[i]))
+        if (stack_pointer_may_move(&t->instructions[i]))
             return false;
     if (!t->function->engine_number && numbers + 1 < NOT_LOCAL)
         t->function->engine_number = ++numbers;
@@ -119,7 +28,7 @@ void local_look_at(const struct translation *t)
     if (!t->function || t->function->engine_number == NOT_LOCAL)
         return;
     for (unsigned i = 0; i < t->count; i++)
-        if (sets_stack_freely(&t->instructions[i])) {
+        if (stack_pointer_is_set(&t->instructions[i])) {
             if (t->function->engine_number)
                 cache_remake_function(t->function); /* by its number, so first */
             t->function->engine_number = NOT_LOCAL;

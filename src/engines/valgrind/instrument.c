@@ -239,6 +239,7 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
             ir_add(block->stmts[at]);
         return out;
     }
+    transfer_look_at(&translation);
     python_emit_freer(&translation);
     emit_start(&translation, python);
     emit_body(&translation, at, evaluates ? python : NULL);

@@ -3,6 +3,7 @@
 #include "ir.h"
 
 #include "core/platform.h"
+#include "engines/x86_64/stack_pointer.h"
 
 #include <stddef.h>
 
@@ -198,9 +199,11 @@ void transfer_return(struct translation *translation)
 
 /* ---- jumps ---- */
 
-/* Does the block itself move the stack pointer, other than by what `ret` and `pop` do? Only then
- * can a jump inside its function change the frame: a longjmp leaves the function that made it. */
-static Bool sets_stack_pointer(const struct translation *translation)
+/* A jump inside its function can change the frame only if the stack pointer was moved: by its block,
+ * other than by what `ret` and `pop` do, or by another block of its function (stack_pointer.h).
+ * code_function.engine says the latter: a word of ones once such a block was seen, nothing before.
+ * It is read where jumps are made until Valgrind makes their blocks anew. */
+static Bool moves_stack_pointer(const struct translation *translation)
 {
     const IRSB *block = translation->block;
 
@@ -209,6 +212,31 @@ static Bool sets_stack_pointer(const struct translation *translation)
             block->stmts[i]->Ist.Put.offset == translation->layout->offset_SP)
             return True;
     return False;
+}
+
+static Bool sets_stack_pointer(const IRSB *block)
+{
+    struct instruction instruction;
+
+    for (Int i = 0; i < block->stmts_used; i++)
+        if (block->stmts[i]->tag == Ist_IMark &&
+            instruction_decode((const uint8_t *)block->stmts[i]->Ist.IMark.addr,
+                               block->stmts[i]->Ist.IMark.len, &instruction) &&
+            stack_pointer_is_set(&instruction))
+            return True;
+    return False;
+}
+
+void transfer_look_at(const struct translation *translation)
+{
+    struct code_function *function = translation->info->function;
+
+    if (!function || function->engine || !moves_stack_pointer(translation) ||
+        !sets_stack_pointer(translation->block))
+        return;
+    function->engine = (void *)UINTPTR_MAX;
+    blocks_make_stale(function->module->bias + function->start,
+                      function->module->bias + function->end);
 }
 
 /* The stack pointer is above the frame, or suspiciously far below its beginning. */
@@ -225,12 +253,16 @@ void transfer_indirect_jump(struct translation *translation)
 {
     IRExpr *target = translation->block->next;
     uint64_t start = translation->place.start, end = translation->place.end;
+    const struct code_function *function = translation->info->function;
     IRExpr *leaves = IRExpr_Const(IRConst_U1(True));
 
-    if (end || platform_find_mapping(translation->info->address, &start, &end))
-        leaves =
-            ir_op(Iop_CmpLE64U, ir_word(end - start), ir_op(Iop_Sub64, target, ir_word(start)));
-    if (sets_stack_pointer(translation))
+    if (end || platform_find_mapping(translation->info->address, &start, &end)) {
+        IRExpr *distance = ir_op(Iop_Sub64, target, ir_word(start));
+        if (function && !function->engine)
+            distance = ir_op(Iop_Or64, distance, ir_load(ir_word((Addr)&function->engine), 0));
+        leaves = ir_op(Iop_CmpLE64U, ir_word(end - start), distance);
+    }
+    if ((function && function->engine) || moves_stack_pointer(translation))
         leaves = ir_one_op(Iop_CmpNEZ64,
                            ir_op(Iop_Or64, ir_widen(leaves), ir_widen(frame_is_left(translation))));
     IR_CALL_IF(leaves, slow_jump, mkIRExprVec_1(target));

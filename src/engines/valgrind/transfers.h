@@ -33,6 +33,10 @@ Bool transfer_is_anonymous(const struct code_place *place);
 /* The current context. */
 IRExpr *transfer_current(struct translation *translation);
 
+/* To be asked before the block's jumps are written: what the block does to the stack pointer may
+ * matter to all jumps of its function. */
+void transfer_look_at(const struct translation *translation);
+
 void transfer_call(struct translation *translation);
 void transfer_return(struct translation *translation);
 void transfer_indirect_jump(struct translation *translation);
