@@ -154,6 +154,7 @@ static int record_with(struct record_options *options, const struct engine *engi
     if (options->repeatable)
         fix_environment();
     record_hint_python(options);
+    record_find_trampolines(options);
     while (again)
         status = record_once(options, engine, otherwise, &again);
     return status;

@@ -293,6 +293,7 @@ void record_options_free(struct record_options *options)
 {
     free((void *)options->program);
     free(options->own_output);
+    free(options->trampolines);
     free(options->skip_objects);
     free(options->skip_functions);
 }

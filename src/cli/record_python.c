@@ -5,18 +5,16 @@
  * Only the engine finds out which CPython it is, when that begins to run. It then ends and says so
  * (ENGINE_PYTHON_FILE), before any Python code has run, and the program is started once more: with
  * our trampolines if there are any for that version, with CPython's own if it has them, or else with
- * neither. A Python that another program became or started is not so lucky: it cannot be started
- * anew without what the other has done by then, and is recorded without Python frames.
+ * neither. For a Python that another program became or started its engine does the same.
  */
 #include "cli/record.h"
 #include "common/memory.h"
+#include "core/python_again.h"
 #include "python/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PERF_SUPPORT_FROM 12 /* the first version with trampolines of its own */
 
 /* Python's strings hash differently in each run, and with them the work that dictionaries make. A
  * program that was given a seed keeps it. */
@@ -30,6 +28,12 @@ void record_hint_python(const struct record_options *options)
 {
     if (!options->quiet && fixes_hash_seed(options))
         fputs("trueflame: PYTHONHASHSEED=0 for this run, so that it can be repeated\n", stderr);
+}
+
+void record_find_trampolines(struct record_options *options)
+{
+    if (options->python == WATCH_AUTO)
+        options->trampolines = python_environment_trampolines();
 }
 
 void record_prepare_python(const struct record_options *options, const char *run_folder)
@@ -49,21 +53,24 @@ void record_prepare_python(const struct record_options *options, const char *run
 
 static enum python_watch other_way(const struct record_options *options, unsigned minor)
 {
+    static const enum python_watch watches[] = {
+        [PYTHON_WITHOUT] = WATCH_OFF,
+        [PYTHON_TRAMPOLINES] = WATCH_TRAMPOLINE,
+        [PYTHON_OWN_TRAMPOLINES] = WATCH_PERF,
+    };
     struct error error;
 
     if (python_environment_check_command(options->command, &error) != OK)
         return WATCH_OFF;
-    if (python_environment_has_version(minor))
-        return WATCH_TRAMPOLINE;
-    return minor >= PERF_SUPPORT_FROM ? WATCH_PERF : WATCH_OFF;
+    return watches[python_way_for(minor, options->trampolines)];
 }
 
 bool record_needs_other_python(struct record_options *options, const char *run_folder)
 {
-    static const char *const ways[] = {
-        [WATCH_OFF] = "recorded without Python frames",
-        [WATCH_TRAMPOLINE] = "recorded with trampolines, which change the program a little",
-        [WATCH_PERF] = "recorded with its own trampolines, which change the program a little",
+    static const enum python_way ways[] = {
+        [WATCH_OFF] = PYTHON_WITHOUT,
+        [WATCH_TRAMPOLINE] = PYTHON_TRAMPOLINES,
+        [WATCH_PERF] = PYTHON_OWN_TRAMPOLINES,
     };
     char *path = memory_format("%s/" ENGINE_PYTHON_FILE, run_folder);
     FILE *file = fopen(path, "re");
@@ -78,6 +85,6 @@ bool record_needs_other_python(struct record_options *options, const char *run_f
     if (!read)
         return false;
     options->python = other_way(options, minor);
-    fprintf(stderr, "trueflame: %s: %s\n", sentence, ways[options->python]);
+    fprintf(stderr, "trueflame: %s: %s\n", sentence, python_way_texts[ways[options->python]]);
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * record_tidy.c: removes what programs left behind only because `record` had asked them for names.
  *
- * Node (--node) and trampolines (--python=trampoline) write a perf map for each process; V8
+ * Node (--node) and trampolines write a perf map for each process; V8
  * begins a log in the current folder besides. Their names are in the profile by now. What a program
  * writes of its own accord stays.
  */
@@ -23,8 +23,20 @@ static void remove_matching(const char *pattern)
     globfree(&found);
 }
 
-void record_tidy(const struct record_options *options, const char *pids)
+/* Did an engine ask a Python for trampolines? */
+static bool has_asked(const char *run_folder)
 {
+    char *path = memory_format("%s/" ENGINE_TRAMPOLINES_FILE, run_folder);
+    bool asked = access(path, F_OK) == 0;
+
+    free(path);
+    return asked;
+}
+
+void record_tidy(const struct record_options *options, const char *run_folder, const char *pids)
+{
+    bool maps = options->node || options->python == WATCH_TRAMPOLINE ||
+                options->python == WATCH_PERF || has_asked(run_folder);
     char *copy = memory_duplicate_string(pids), *rest = copy;
 
     for (char *pid; (pid = strsep(&rest, " "));) {
@@ -32,7 +44,7 @@ void record_tidy(const struct record_options *options, const char *pids)
             continue;
         char *map = memory_format("/tmp/perf-%s.map", pid);
         char *log = memory_format("isolate-0x*-%s-v8.log", pid);
-        if (options->node || options->python == WATCH_TRAMPOLINE || options->python == WATCH_PERF)
+        if (maps)
             unlink(map);
         if (options->node)
             remove_matching(log);

@@ -87,7 +87,7 @@ int record_write(const struct record_options *options, const char *run_folder, b
     fill_meta(profile, options);
     if (ended) {
         tell_notes(options, run.notes);
-        record_tidy(options, profile_string(profile, profile->meta.pids));
+        record_tidy(options, run_folder, profile_string(profile, profile->meta.pids));
         profile->meta.exit_status = record_exit_status(wait_status);
         profile->processes[0].exit_status = profile->meta.exit_status;
         if (profile->meta.ended_early == ENDING_CHECKPOINT)

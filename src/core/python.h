@@ -55,6 +55,7 @@
 #define TRUEFLAME_CORE_PYTHON_H
 
 #include "core/elf_functions.h"
+#include "core/python_again.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -202,11 +203,9 @@ void python_code_freed(struct python *python, uint64_t code);
 /* Why it cannot be watched: "PATH is CPython 3.8, which is not known here". */
 #define PYTHON_SENTENCE_BYTES 1024
 void python_say_why(const struct python_module *module, char *sentence);
-/* `record` will say it: whatever a process that the program made writes, its maker may read. */
-void python_note_why(struct core *core, const char *sentence);
-
-/* Trampolines can do what the watch cannot from this version on. */
-#define PYTHON_TRAMPOLINES_FROM 9
+/* And how it is recorded then. `record` will say it: whatever a process that the program made writes,
+ * its maker may read. */
+void python_note_why(struct core *core, const char *sentence, enum python_way way);
 
 /* Does the watch apply to the code there? Its blocks are then the engine's to watch. */
 bool python_evaluates(const struct python_module *module, const struct code_function *function);

@@ -377,12 +377,12 @@ static size_t add_text(char *out, size_t at, const char *text)
     return at;
 }
 
-void python_note_why(struct core *core, const char *sentence)
+void python_note_why(struct core *core, const char *sentence, enum python_way way)
 {
     char with_colon[PYTHON_SENTENCE_BYTES + 1];
 
     add_text(with_colon, add_text(with_colon, 0, sentence), ":");
-    jit_note(&core->jit, with_colon, "its Python frames are not shown");
+    jit_note(&core->jit, with_colon, python_way_texts[way]);
 }
 
 void python_say_why(const struct python_module *module, char *sentence)

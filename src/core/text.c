@@ -43,6 +43,18 @@ char *text_keep(const char *text)
     return copy;
 }
 
+char **text_keep_list(char *const *list)
+{
+    size_t count = 0;
+
+    while (list[count])
+        count++;
+    char **kept = platform_allocate((count + 1) * sizeof *kept);
+    for (size_t i = 0; i < count; i++)
+        kept[i] = text_keep(list[i]);
+    return kept;
+}
+
 size_t text_from_number(char *out, uint64_t number)
 {
     char digits[20];

@@ -15,6 +15,8 @@ bool text_starts_with(const char *text, const char *prefix);
 
 /* A copy that is never released: names live as long as the profile. */
 char *text_keep(const char *text);
+/* Of a list with NULL at the end. */
+char **text_keep_list(char *const *list);
 
 /* Writes `number` in base 10 and a NUL; returns the length. `out` has room for 21 bytes. */
 size_t text_from_number(char *out, uint64_t number);

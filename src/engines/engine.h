@@ -47,7 +47,8 @@ struct record_options {
     const char *output_file; /* where its public output goes, NULL for nowhere */
     enum guest_abi abi;
     enum python_watch python;
-    bool node; /* Node is told to name its functions */
+    char *trampolines; /* which there are, and where: core/python_again.h */
+    bool node;         /* Node is told to name its functions */
 };
 
 struct engine {
@@ -73,6 +74,10 @@ _Noreturn void engine_fail(const char *run_folder, const char *format, ...)
  * version and a sentence why in a file `python` in the run folder and ends, before any Python code
  * has run. */
 #define ENGINE_PYTHON_FILE "python"
+
+/* Other programs of the run are started once more by the engine. It then leaves this file, which tells
+ * that there are maps of theirs to remove. */
+#define ENGINE_TRAMPOLINES_FILE "trampolines"
 
 /* A status file: what a running engine has done so far, for the line on the terminal. Two 64-bit
  * words, instructions and contexts, in run_folder/status.PID. */

@@ -96,28 +96,45 @@ bool python_is_trampoline(enum function_kind kind, const char *symbol)
     return kind == FUNCTION_PYTHON && !strncmp(symbol, "py::", 4);
 }
 
-/* By frame. A trampoline is all that shows a Python function, or only doubles it. */
+/* By frame, and then by node: a trampoline that only doubles a Python function, or is all that shows it
+ * and as good as one. */
 enum { OTHER, PYTHON, PLUMBING, TRAMPOLINE };
 
-static uint8_t class_of(const struct view_frame *frame, bool watched)
+static uint8_t class_of(const struct view_frame *frame)
 {
-    if (watched && python_is_trampoline(frame->kind, frame->symbol))
+    if (python_is_trampoline(frame->kind, frame->symbol))
         return TRAMPOLINE;
     if (frame->kind == FUNCTION_PYTHON)
         return PYTHON;
     return is_plumbing(frame) ? PLUMBING : OTHER;
 }
 
+/* Where an interpreter is watched, a watched Python function is below each trampoline or above it. In
+ * the same run there may be another one that is not. */
 static uint8_t *classify(const struct view *view)
 {
-    uint8_t *classes = memory_allocate_zeroed(view->frame_count, 1);
-    bool watched = false;
+    enum { WATCHED_BELOW = 1, WATCHED_ABOVE = 2 };
+    uint8_t *of_frames = memory_allocate_zeroed(view->frame_count, 1);
+    uint8_t *classes = memory_allocate_zeroed(view->node_count, 1);
+    uint8_t *marks = memory_allocate_zeroed(view->node_count, 1);
 
     for (size_t i = 0; i < view->frame_count; i++)
-        watched |= view->frames[i].kind == FUNCTION_PYTHON &&
-                   !python_is_trampoline(view->frames[i].kind, view->frames[i].symbol);
-    for (size_t i = 0; i < view->frame_count; i++)
-        classes[i] = class_of(&view->frames[i], watched);
+        of_frames[i] = class_of(&view->frames[i]);
+    for (size_t i = view->node_count; i-- > 0;) {
+        classes[i] = of_frames[view->frame[i]];
+        if (view->parent[i] != NONE && (classes[i] == PYTHON || marks[i]))
+            marks[view->parent[i]] = WATCHED_BELOW;
+    }
+    for (size_t i = 0; i < view->node_count; i++) {
+        uint32_t parent = view->parent[i];
+        if (parent != NONE &&
+            (marks[parent] & WATCHED_ABOVE || of_frames[view->frame[parent]] == PYTHON))
+            marks[i] |= WATCHED_ABOVE;
+        if (classes[i] == TRAMPOLINE && !marks[i])
+            classes[i] = PYTHON;
+    }
+    free(of_frames);
+    free(marks);
     return classes;
 }
 
@@ -130,7 +147,7 @@ struct view *view_python(const struct view *view, enum python_mode mode)
 
     sending_start(&sending, view, mode == PYTHON_ONLY ? "(native)" : "(skipped)");
     for (uint32_t i = 0; i < view->node_count; i++) {
-        uint8_t class = classes[view->frame[i]];
+        uint8_t class = classes[i];
         uint32_t parent = sent_parent(&sending, i);
         below[i] = class == PYTHON || (view->parent[i] != NONE && below[view->parent[i]]);
         /* What is inlined in the evaluator is a part of it. */

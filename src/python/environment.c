@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/memory.h"
+#include "core/python_again.h"
 #include "python/launcher_traces.h"
 
 static bool has_package(const char *directory)
@@ -49,21 +50,37 @@ char *python_environment_directory(struct error *error)
     return NULL;
 }
 
-bool python_environment_has_version(unsigned minor)
+/* _trampoline.cpython-314-x86_64-linux-gnu.so: its minor version. */
+static unsigned version_of(const char *file)
+{
+    const char *number = strstr(file, "_trampoline.cpython-3");
+
+    return number ? strtoul(number + strlen("_trampoline.cpython-3"), NULL, 10) : 0;
+}
+
+char *python_environment_trampolines(void)
 {
     struct error error;
     char *directory = python_environment_directory(&error);
-    if (!directory)
-        return false;
-    char *pattern =
-        memory_format("%s/trueflame_trampoline/_trampoline.cpython-3%u-*.so", directory, minor);
-    glob_t found;
-    bool has = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    if (!directory || strchr(directory, ':'))
+        return memory_duplicate_string(":");
+    char *pattern = memory_format("%s/trueflame_trampoline/_trampoline.cpython-3*-*.so", directory);
+    char *text = memory_duplicate_string("");
+    glob_t found = {0};
 
+    glob(pattern, 0, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *longer =
+            memory_format("%s%s%u", text, *text ? "," : "", version_of(found.gl_pathv[i]));
+        free(text);
+        text = longer;
+    }
+    char *all = memory_format("%s:%s/site", text, directory);
     globfree(&found);
+    free(text);
     free(pattern);
     free(directory);
-    return has;
+    return all;
 }
 
 static int prepare_jitdump_directory(struct error *error)
@@ -136,11 +153,6 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool is_python(const char *path)
-{
-    return strncmp(base_name(path), "python", 6) == 0;
-}
-
 static int check_option(const char *python, char option, struct error *error)
 {
     if (option == 'S')
@@ -156,31 +168,11 @@ static int check_option(const char *python, char option, struct error *error)
                      base_name(python), option, option);
 }
 
-/* Looks through the interpreter's own options, which end with the program. */
 static int check_python_options(char *const *arguments, struct error *error)
 {
-    for (char *const *argument = arguments + 1; *argument && **argument == '-'; argument++) {
-        const char *letters = *argument + 1;
-        if (!*letters) /* the program comes from standard input */
-            return OK;
-        if (*letters == '-') {
-            if (strcmp(letters, "-check-hash-based-pycs") == 0 && argument[1])
-                argument++;
-            continue;
-        }
-        for (; *letters; letters++) {
-            if (*letters == 'c' || *letters == 'm')
-                return OK;
-            if (*letters == 'W' || *letters == 'X') {
-                if (!letters[1] && argument[1])
-                    argument++;
-                break;
-            }
-            if (strchr("SIE", *letters))
-                return check_option(arguments[0], *letters, error);
-        }
-    }
-    return OK;
+    char option = python_option_in_the_way(arguments);
+
+    return option ? check_option(arguments[0], option, error) : OK;
 }
 
 /* The file that exec would run: as given when it has a slash, otherwise the first on PATH. */
@@ -221,7 +213,7 @@ static char **script_python(const char *name, char *line, int line_bytes, char *
         words[count++] = word;
     words[count] = NULL;
     for (size_t i = 0; i < count; i++)
-        if (is_python(words[i]))
+        if (python_is_interpreter(words[i]))
             return words + i;
     return NULL;
 }
@@ -230,14 +222,14 @@ bool python_environment_is_python(const char *command)
 {
     char line[256], *words[SCRIPT_WORDS];
 
-    return is_python(command) || script_python(command, line, sizeof line, words);
+    return python_is_interpreter(command) || script_python(command, line, sizeof line, words);
 }
 
 int python_environment_check_command(char *const *arguments, struct error *error)
 {
     char line[256], *words[SCRIPT_WORDS];
 
-    if (is_python(arguments[0]))
+    if (python_is_interpreter(arguments[0]))
         return check_python_options(arguments, error);
     char **python = script_python(arguments[0], line, sizeof line, words);
     return python ? check_python_options(python, error) : OK;

@@ -24,8 +24,8 @@ int python_environment_prepare(const char *names, struct error *error);
  * one. */
 int python_environment_check_command(char *const *arguments, struct error *error);
 
-/* Are there trampolines for CPython 3.`minor`? */
-bool python_environment_has_version(unsigned minor);
+/* Which trampolines there are, and where, as engines are told (core/python_again.h). Allocated. */
+char *python_environment_trampolines(void);
 
 /* Is the command a Python, or a script for one? */
 bool python_environment_is_python(const char *command);

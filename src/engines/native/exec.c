@@ -25,7 +25,8 @@
 #include <sys/stat.h>
 
 static char **own_arguments;
-static unsigned own_count; /* up to and with "--" */
+static unsigned own_count;   /* up to and with "--" */
+static char **program_words; /* what comes then: the path and the arguments */
 static char engine_path[4096];
 
 void exec_init(char **arguments)
@@ -39,6 +40,7 @@ void exec_init(char **arguments)
         if (!string_starts(arguments[i], LIMITS_OPTION)) /* others may hold by then */
             kept[own_count++] = text_keep(arguments[i]);
     own_arguments = kept;
+    program_words = text_keep_list(arguments + all + 1);
     long length = sys(readlink, "/proc/self/exe", engine_path, sizeof engine_path - 1);
     if (length <= 0)
         refuse_program("cannot find /proc/self/exe", NULL);
@@ -77,34 +79,69 @@ static bool take_path(uint64_t address, char *path, size_t size)
     return false;
 }
 
+/* The engine's own options in front of a list of words; their number. */
+struct engine_words {
+    char *limits[LIMITS_MOST];
+    unsigned limit_count, count;
+};
+
+static struct engine_words engine_words(void)
+{
+    struct engine_words words;
+    words.limit_count = limits_options(words.limits);
+    words.count = own_count + words.limit_count;
+    return words;
+}
+
+static void put_engine_words(const struct engine_words *words, char **list)
+{
+    memcpy(list, own_arguments, (own_count - 1) * sizeof *list);
+    memcpy(list + own_count - 1, words->limits, words->limit_count * sizeof *list);
+    list[words->count - 1] = "--";
+}
+
+static long execute_engine(char **words, char **environment)
+{
+    long old_personality = sys(personality, 0xffffffff);
+    sys(personality, old_personality | 0x0040000 /* ADDR_NO_RANDOMIZE */);
+    limits_before_exec();
+    long result = sys(execve, engine_path, words, environment);
+    limits_exec_failed();
+    sys(personality, old_personality);
+    return result;
+}
+
 static long run_engine(struct native_thread *thread, const char *path, uint64_t arguments,
                        uint64_t environment)
 {
     unsigned count, variables;
-    char *limits[LIMITS_MOST];
-    unsigned limit_count = limits_options(limits), before = own_count + limit_count;
-    char **list = take_list(arguments, before + 1, &count);
+    struct engine_words own = engine_words();
+    char **list = take_list(arguments, own.count + 1, &count);
     char **environment_list = take_list(environment, 0, &variables);
     if (!list || !environment_list)
         return -EFAULT;
-    memcpy(list, own_arguments, (own_count - 1) * sizeof *list);
-    memcpy(list + own_count - 1, limits, limit_count * sizeof *list);
-    list[before - 1] = "--";
-    list[before] = (char *)path;
+    put_engine_words(&own, list);
+    list[own.count] = (char *)path;
     if (!count)
-        list[before + 1] = "", list[before + 2] = NULL;
+        list[own.count + 1] = "", list[own.count + 2] = NULL;
     if (!thread->is_vfork) {
         lock_take(&cache.lock);
         record_finish(0);
         lock_give(&cache.lock);
     }
-    long old_personality = sys(personality, 0xffffffff);
-    sys(personality, old_personality | 0x0040000 /* ADDR_NO_RANDOMIZE */);
-    limits_before_exec();
-    long result = sys(execve, engine_path, list, environment_list);
-    limits_exec_failed();
-    sys(personality, old_personality);
-    return result;
+    return execute_engine(list, environment_list);
+}
+
+void exec_once_more(char **environment)
+{
+    struct engine_words own = engine_words();
+    unsigned count = 0;
+    while (program_words[count])
+        count++;
+    char **list = arena_allocate((own.count + count + 1) * sizeof *list);
+    put_engine_words(&own, list);
+    memcpy(list + own.count, program_words, count * sizeof *list);
+    execute_engine(list, environment);
 }
 
 static bool same_file(const char *path, const char *other)

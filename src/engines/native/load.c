@@ -9,6 +9,7 @@
 #include "engines/native/files.h"
 #include "engines/native/load.h"
 #include "core/initial_stack.h"
+#include "core/text.h"
 #include "engines/native/arena.h"
 #include "engines/native/layout.h"
 #include "engines/native/maps.h"
@@ -283,15 +284,6 @@ static unsigned list_length(char **list)
     return count;
 }
 
-static char **keep_list(char **list)
-{
-    unsigned count = list_length(list);
-    char **kept = arena_allocate((count + 1) * sizeof *kept);
-    for (unsigned i = 0; i < count; i++)
-        kept[i] = memcpy(arena_allocate(strlen(list[i]) + 1), list[i], strlen(list[i]) + 1);
-    return kept;
-}
-
 static uint64_t auxiliary_value(const Elf64_auxv_t *row, const struct image *image,
                                 const struct image *loader)
 {
@@ -443,7 +435,7 @@ static bool take_script(struct program *program, long file)
     arguments[put++] = (char *)program->path;
     for (unsigned i = 1; i < count; i++)
         arguments[put++] = program->arguments[i];
-    program->arguments = keep_list(arguments);
+    program->arguments = text_keep_list(arguments);
     program->path = program->arguments[0];
     return true;
 }
@@ -552,10 +544,9 @@ static uint64_t choose_break(const struct image *image)
 void load_program(struct program *program)
 {
     static struct image image, loader;
-    program->arguments = keep_list(program->arguments);
-    program->environment = keep_list(program->environment);
-    program->path =
-        memcpy(arena_allocate(strlen(program->path) + 1), program->path, strlen(program->path) + 1);
+    program->arguments = text_keep_list(program->arguments);
+    program->environment = text_keep_list(program->environment);
+    program->path = text_keep(program->path);
     const char *called = program->path; /* not a script's interpreter */
     open_program(program, &image);
     read_headers(&image);

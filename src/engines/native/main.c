@@ -24,6 +24,7 @@
  *     turns.c      budget, checkpoints               progress.c   how far the program is
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
  *     python_fast.c   those that stay in the cache  python_counts.c  and their lines
+ *     python_again.c  those that cannot be watched
  *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
  *     places.c        and one set of addresses      order.c    whose turn it is
  *
@@ -94,6 +95,7 @@
 #include "engines/native/load.h"
 #include "engines/native/maps.h"
 #include "engines/native/proc.h"
+#include "engines/native/python_again.h"
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
 #include "engines/native/signals.h"
@@ -165,6 +167,8 @@ static void parse_option(const char *argument)
         options.checkpoint = parse_number(value);
     else if ((value = option_value(argument, "--python-retry=")))
         options.python_retry = parse_number(value);
+    else if ((value = option_value(argument, "--trampolines=")))
+        options.trampolines = text_keep(value);
     else if ((value = option_value(argument, LIMITS_OPTION)))
         limits_take_option(value);
     else if (!strcmp(argument, "--print-total"))
@@ -225,6 +229,7 @@ void engine_main(uint64_t *stack)
     fast_init();
     maps_init();
     load_program(&program);
+    python_begin(&program);
     syscalls_init(&program);
     if (randomize_again)
         sys(personality, sys(personality, 0xffffffff) & ~(long)ADDR_NO_RANDOMIZE);

@@ -2,30 +2,12 @@
 #include "engines/native/python_watch.h"
 #include "core/python.h"
 #include "engines/native/assemble.h"
+#include "engines/native/python_again.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/python_line.h"
 #include "engines/native/python_stores.h"
 #include "engines/native/record.h"
-#include "engines/native/sys.h"
-#include "engines/native/text.h"
 #include "engines/native/threads.h"
-
-/* Says, once, that its frames cannot be shown; unless the program is started anew with
- * trampolines. */
-static void complain(struct python_module *python)
-{
-    char sentence[PYTHON_SENTENCE_BYTES];
-    if (python->told)
-        return;
-    python->told = true;
-    python_say_why(python, sentence);
-    if (python->minor >= PYTHON_TRAMPOLINES_FROM)
-        record_leave_to_trampolines(sentence, python->minor);
-    if (options.python_retry == (uint64_t)sys(getpid))
-        say(sentence, ": its Python frames are not shown", NULL);
-    else
-        python_note_why(&core, sentence);
-}
 
 struct python_module *python_watched(const struct code_place *place)
 {
@@ -35,7 +17,7 @@ struct python_module *python_watched(const struct code_place *place)
         return NULL;
     if (python_prepare(python))
         return python;
-    complain(python);
+    python_refuse(python);
     return NULL;
 }
 
@@ -318,5 +300,5 @@ void python_take_exit(struct native_thread *thread, const struct exit *exit)
         python_code_freed(&core.python, thread->registers[REGISTER_RDI]);
     }
     if (core.python.module && core.python.module->readiness == PYTHON_MISREAD)
-        complain(core.python.module);
+        python_refuse(core.python.module);
 }

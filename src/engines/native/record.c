@@ -278,23 +278,16 @@ void record_write(uint64_t ending, int exit_status)
         write_raw(ending, exit_status);
 }
 
-void record_leave_to_trampolines(const char *sentence, unsigned minor)
+bool record_is_first_program(void)
 {
-    char path[4096], text[2048];
-    struct string_builder name = {path, 0, sizeof path}, line = {text, 0, sizeof text};
-    if (options.python_retry != process.pid || process.started_by != RAW_FIRST)
-        return;
-    string_add(&name, options.run_folder);
-    string_add(&name, "/python");
-    string_add_number(&line, minor, 10);
-    string_add(&line, " ");
-    string_add(&line, sentence);
-    long file = files_open(path, O_WRONLY | O_CREAT);
-    if (sys_failed(file))
-        return;
-    sys(write, file, text, text_length(text));
-    for (;;)
-        sys(exit_group, STATUS_REFUSED);
+    return options.python_retry == process.pid && process.started_by == RAW_FIRST;
+}
+
+void record_forget(void)
+{
+    char path[4096];
+    raw_path(path, sizeof path, "");
+    sys(unlink, path);
 }
 
 void record_finish(int exit_status)

@@ -15,6 +15,7 @@ struct options {
     uint32_t max_contexts;
     uint64_t budget, checkpoint; /* instructions; 0: none */
     uint64_t python_retry;       /* the process that ends if Python cannot be watched; 0: none */
+    const char *trampolines;     /* for Pythons that others start; NULL: none */
 };
 
 extern struct core core;
@@ -43,9 +44,11 @@ void record_add_vdso(uint64_t start, uint64_t end);
 /* In the child of a fork: costs begin at zero, paths stay. */
 void record_forked(struct native_thread *thread);
 
-/* CPython cannot be watched: ends the process, if it is the one that `record` will start anew with
- * trampolines. */
-void record_leave_to_trampolines(const char *sentence, unsigned minor);
+/* Is this the program that `record` was asked for, and not one that it became or started? */
+bool record_is_first_program(void);
+
+/* What a checkpoint wrote of this program does not count: it begins once more. */
+void record_forget(void);
 
 /* The process ends, or becomes another program: writes its raw file. */
 void record_finish(int exit_status);

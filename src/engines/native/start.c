@@ -67,10 +67,11 @@ _Noreturn static void native_execute(const struct record_options *options, const
         add(&arguments, "--tail-calls=keep");
     if (options->start_off)
         add(&arguments, "--start=off");
-    if (options->python == WATCH_AUTO)
+    if (options->python == WATCH_AUTO) {
         add(&arguments, "--python=yes");
-    if (options->python == WATCH_AUTO)
         add(&arguments, memory_format("--python-retry=%d", (int)getpid()));
+        add(&arguments, memory_format("--trampolines=%s", options->trampolines));
+    }
     if (options->repeatable)
         add(&arguments, "--repeatable");
     if (options->progress)

@@ -36,14 +36,15 @@ enum instruction_mark { MARK_NONE, MARK_SEGMENT, MARK_REPEATS };
 
 struct engine_options {
     struct core_options core;
-    const HChar *run_folder; /* raw files go here */
-    const HChar *program;    /* where the first program was found */
-    ULong budget;            /* instructions, 0: none */
-    ULong checkpoint;        /* instructions, 0: never */
-    Bool progress;           /* keep run_folder/status.PID up to date */
-    Bool repeatable;         /* randomness, time and the order of threads are fixed */
-    Bool python;             /* Python frames are watched */
-    ULong python_retry;      /* the process that ends if they cannot be, 0: none */
+    const HChar *run_folder;  /* raw files go here */
+    const HChar *program;     /* where the first program was found */
+    ULong budget;             /* instructions, 0: none */
+    ULong checkpoint;         /* instructions, 0: never */
+    Bool progress;            /* keep run_folder/status.PID up to date */
+    Bool repeatable;          /* randomness, time and the order of threads are fixed */
+    Bool python;              /* Python frames are watched */
+    ULong python_retry;       /* the process that ends if they cannot be, 0: none */
+    const HChar *trampolines; /* for Pythons that others start, NULL: none */
 };
 
 extern struct engine_options options;
@@ -89,8 +90,6 @@ VG_REGPARM(0) void slow_python_line(void);
 VG_REGPARM(1) void slow_python_freed(UWord code);
 VG_REGPARM(0) void slow_python_leave(void);
 VG_REGPARM(0) void slow_swap(void);
-/* Says, once, that a CPython's frames cannot be shown. */
-void unknown_python(struct python_module *python);
 
 /* output.c */
 void output_begin(void);
@@ -99,8 +98,16 @@ void output_forked(ULong ordinal);
 void output_progress(void);
 /* Before the program becomes another user. */
 void output_before_user(UInt user);
-/* Leaves word for `record` to start the program anew, with trampolines; true if it will. */
-Bool output_leave_to_trampolines(const HChar *sentence, UInt minor);
+/* Is this the program that `record` was asked for, and not one that it became or started? */
+Bool output_is_first_program(void);
+/* What a checkpoint wrote of this program does not count: it begins once more. */
+void output_forget(void);
+
+/* python_again.c: when the tool begins, before Valgrind blocks signals; before the program runs */
+void python_note_signals(void);
+void python_begin(const HChar *program, HChar **arguments, HChar **environment);
+/* A CPython that cannot be watched. Does not return if the program is started once more. */
+void python_refuse(struct python_module *python);
 
 /* events.c */
 void events_register(void);
@@ -136,6 +143,8 @@ void turns_before_exec(void);
 void environment_restore(void);
 /* Exec is about to be called with these arguments; it came back. */
 void environment_note_exec(UWord arguments);
+/* Or as the program of this name. */
+void environment_leave_name(const HChar *name);
 void environment_exec_failed(void);
 /* The first thread begins, where environment_restore has put its stack. */
 void environment_begin(ThreadId tid);

@@ -93,10 +93,22 @@ static void put_name_path(HChar *path, SizeT size_bytes)
     VG_(snprintf)(path, size_bytes, "%s/called.%d", options.run_folder, VG_(getpid)());
 }
 
+void environment_leave_name(const HChar *name)
+{
+    HChar path[NAME_BYTES];
+
+    put_name_path(path, sizeof path);
+    SysRes opened =
+        VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT | VKI_O_TRUNC, VKI_S_IRUSR | VKI_S_IWUSR);
+    if (sr_isError(opened))
+        return;
+    VG_(write)(sr_Res(opened), name, VG_(strlen)(name));
+    VG_(close)(sr_Res(opened));
+}
+
 void environment_note_exec(UWord arguments)
 {
     static HChar name[NAME_BYTES];
-    HChar path[NAME_BYTES];
     UWord at;
     SizeT length = 0;
 
@@ -104,13 +116,8 @@ void environment_note_exec(UWord arguments)
         return;
     while (length < NAME_BYTES - 1 && platform_read(at + length, &name[length], 1) && name[length])
         length++;
-    put_name_path(path, sizeof path);
-    SysRes opened =
-        VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT | VKI_O_TRUNC, VKI_S_IRUSR | VKI_S_IWUSR);
-    if (sr_isError(opened))
-        return;
-    VG_(write)(sr_Res(opened), name, length);
-    VG_(close)(sr_Res(opened));
+    name[length] = '\0';
+    environment_leave_name(name);
 }
 
 void environment_exec_failed(void)
@@ -170,18 +177,6 @@ static UWord auxiliary_value(UWord type)
     return 0;
 }
 
-static char **keep_list(char **list)
-{
-    UWord count = 0;
-
-    while (list[count])
-        count++;
-    char **kept = platform_allocate((count + 1) * sizeof *kept);
-    for (UWord i = 0; i < count; i++)
-        kept[i] = text_keep(list[i]);
-    return kept;
-}
-
 static Addr new_stack_pointer;
 
 /* What exec was called with: for the first program, which Valgrind may have looked for itself, what
@@ -219,8 +214,8 @@ static void put_fixed_stack(void)
     UWord count = (UWord)arguments[-1];
     struct initial_stack stack = {
         .path = text_keep(path_called(path)),
-        .arguments = keep_list(arguments),
-        .environment = keep_list((char **)VG_(client_envp)),
+        .arguments = text_keep_list(arguments),
+        .environment = text_keep_list((char **)VG_(client_envp)),
         .random = random,
         .rows = rows,
         .row_count = INITIAL_STACK_FIXED_ROWS,
@@ -257,6 +252,7 @@ void environment_restore(void)
             entry++;
     }
     restore_name(first_argument(), name_left());
+    python_begin((const HChar *)auxiliary_value(AUXV_PATH), first_argument(), VG_(client_envp));
     if (options.repeatable) {
         keep_engine_range();
         put_fixed_stack();

@@ -133,20 +133,17 @@ void output_before_user(UInt user)
         call_kernel(__NR_chmod, (UWord)options.run_folder, 01733, 0);
 }
 
-Bool output_leave_to_trampolines(const HChar *sentence, UInt minor)
+Bool output_is_first_program(void)
 {
-    HChar path[4096], text[2048];
+    return options.python_retry == process.pid && process.started_by == RAW_FIRST;
+}
 
-    if (options.python_retry != process.pid || process.started_by != RAW_FIRST)
-        return False;
-    VG_(snprintf)(path, sizeof path, "%s/python", options.run_folder);
-    VG_(snprintf)(text, sizeof text, "%u %s", minor, sentence);
-    SysRes opened = VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT, VKI_S_IRUSR | VKI_S_IWUSR);
-    if (sr_isError(opened))
-        return False;
-    VG_(write)(sr_Res(opened), text, VG_(strlen)(text));
-    VG_(close)(sr_Res(opened));
-    return True;
+void output_forget(void)
+{
+    HChar path[4096];
+
+    raw_path(path, sizeof path, "");
+    VG_(unlink)(path);
 }
 
 void output_progress(void)

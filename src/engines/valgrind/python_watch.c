@@ -16,7 +16,7 @@ struct python_module *python_watched(const struct code_place *place)
         return NULL;
     if (python_prepare(python))
         return python;
-    unknown_python(python);
+    python_refuse(python);
     return NULL;
 }
 

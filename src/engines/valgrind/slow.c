@@ -174,28 +174,11 @@ VG_REGPARM(0) void slow_swap(void)
 
 /* ---- Python ---- */
 
-void unknown_python(struct python_module *python)
-{
-    HChar sentence[PYTHON_SENTENCE_BYTES];
-
-    if (python->told)
-        return;
-    python->told = True;
-    python_say_why(python, sentence);
-    if (python->minor >= PYTHON_TRAMPOLINES_FROM &&
-        output_leave_to_trampolines(sentence, python->minor))
-        VG_(exit)(125);
-    if (options.python_retry == (ULong)VG_(getpid)())
-        VG_(printf)("trueflame: %s: its Python frames are not shown\n", sentence);
-    else
-        python_note_why(&core, sentence);
-}
-
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
 {
     python_enter(&core, running, module, state);
     if (module->readiness == PYTHON_MISREAD)
-        unknown_python(module);
+        python_refuse(module);
 }
 
 VG_REGPARM(1) void slow_python_frame(UWord frame)
@@ -205,7 +188,7 @@ VG_REGPARM(1) void slow_python_frame(UWord frame)
 
     python_frame_changed(&core, running, frame);
     if (python->readiness == PYTHON_MISREAD)
-        unknown_python(python);
+        python_refuse(python);
     /* Blocks from before look for it more often than is needed, but not where it is stored. */
     const struct code_function *evaluator = hot->current->code;
     if (!knew_word && python_word_is_known(python))

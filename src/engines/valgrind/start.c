@@ -101,8 +101,10 @@ static void add_options(struct arguments *arguments, const struct record_options
     add(arguments, options->start_off ? "--start-off=yes" : "--start-off=no");
     add(arguments, options->repeatable ? "--repeatable=yes" : "--repeatable=no");
     add(arguments, options->python == WATCH_AUTO ? "--python=yes" : "--python=no");
-    if (options->python == WATCH_AUTO)
+    if (options->python == WATCH_AUTO) {
         add(arguments, memory_format("--python-retry=%d", (int)getpid()));
+        add(arguments, memory_format("--trampolines=%s", options->trampolines));
+    }
     add(arguments, options->progress ? "--progress=yes" : "--progress=no");
     add(arguments, memory_format("--budget=%" PRIu64, options->budget));
     add(arguments, memory_format("--checkpoint=%" PRIu64, options->checkpoint));
