@@ -8,7 +8,8 @@
 const char *const python_way_texts[PYTHON_WAYS] = {
     [PYTHON_WITHOUT] = "its Python frames are not shown",
     [PYTHON_TRAMPOLINES] = "recorded with trampolines, which change the program a little",
-    [PYTHON_OWN_TRAMPOLINES] = "recorded with its own trampolines, which change the program a little",
+    [PYTHON_OWN_TRAMPOLINES] =
+        "recorded with its own trampolines, which change the program a little",
 };
 
 #define OWN_TRAMPOLINES_FROM 12

@@ -56,7 +56,8 @@ struct python_again {
     const char *program; /* its file, or what it is called by */
     char *const *arguments, *const *environment;
     const char *trampolines; /* NULL: none */
-    bool speaks; /* its standard error is `record`'s, as far as anyone knows: it can say things itself */
+    bool
+        speaks; /* its standard error is `record`'s, as far as anyone knows: it can say things itself */
     bool is_first; /* `record` was asked for it, and starts it anew: no other program became it */
     bool (*leave_word)(const char *file, const char *word);
     /* The program ends, for `record` to start it anew; is executed, returns if it is not; says it. */

@@ -131,7 +131,7 @@ def test_native_tree_is_the_same_with_and_without(heavy):
 
 
 def test_nearly_everything_has_a_python_frame(heavy):
-    """Of what more work costs, at least 99.9 % is under a Python frame."""
+    """Of what more work costs, all is under a Python frame, but for memory that is freed at the end."""
     def costs(name):
         tree = support.export(heavy / name, "--python=only")
         nodes = tree["nodes"]
@@ -140,4 +140,4 @@ def test_nearly_everything_has_a_python_frame(heavy):
         return native, tree["total_instructions"]
     native, total = (twice - once for once, twice in zip(costs("on.flame"), costs("twice.flame")))
     assert total > 1000000
-    assert native <= 0.001 * total
+    assert native <= 0.0001 * total
