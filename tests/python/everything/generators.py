@@ -50,7 +50,8 @@ def main():
     try:
         for y in raising(): leaf()
     except RuntimeError: leaf()
-    any(x > 1 for x in range(5)); sum(x for x in It()); dict((k, leaf()) for k in range(3))
+    any(x > 1 for x in range(5))  # given up
+    sum(x for x in It()); dict((k, leaf()) for k in range(3))
     {k: v for k, v in zip(range(3), It())}; {x for x in It()}
     a, *b = small(); print(a, b, *small())
 
