@@ -1,5 +1,6 @@
 #include "core/code.h"
 #include "core/elf_functions.h"
+#include "core/grow.h"
 #include "core/jit.h"
 #include "core/platform.h"
 #include "core/python.h"
@@ -23,15 +24,7 @@ void code_map_init(struct code_map *map)
 
 static void live_insert(struct code_map *map, struct code_module *module)
 {
-    if (map->live_count == map->live_capacity) {
-        size_t capacity = map->live_capacity ? 2 * map->live_capacity : 64;
-        struct code_module **live = platform_allocate(capacity * sizeof *live);
-        for (size_t i = 0; i < map->live_count; i++)
-            live[i] = map->live[i];
-        platform_release(map->live, map->live_capacity * sizeof *live);
-        map->live = live;
-        map->live_capacity = capacity;
-    }
+    GROW(map->live, map->live_count, map->live_capacity, 64);
     size_t at = map->live_count++;
     for (; at > 0 && map->live[at - 1]->start > module->start; at--)
         map->live[at] = map->live[at - 1];
@@ -174,15 +167,7 @@ static ptrdiff_t range_below(const struct code_module *module, uint64_t address)
 
 static void range_insert(struct code_module *module, ptrdiff_t after, struct code_range range)
 {
-    if (module->range_count == module->range_capacity) {
-        size_t capacity = module->range_capacity ? 2 * module->range_capacity : 64;
-        struct code_range *ranges = platform_allocate(capacity * sizeof *ranges);
-        for (size_t i = 0; i < module->range_count; i++)
-            ranges[i] = module->ranges[i];
-        platform_release(module->ranges, module->range_capacity * sizeof *ranges);
-        module->ranges = ranges;
-        module->range_capacity = capacity;
-    }
+    GROW(module->ranges, module->range_count, module->range_capacity, 64);
     for (size_t i = module->range_count++; i > (size_t)(after + 1); i--)
         module->ranges[i] = module->ranges[i - 1];
     module->ranges[after + 1] = range;

@@ -2,6 +2,7 @@
  * core.c: the core as a whole: its beginning, parts and planes, blocks.
  */
 #include "core/core.h"
+#include "core/grow.h"
 #include "core/platform.h"
 #include "core/text.h"
 
@@ -44,15 +45,7 @@ static void choose_plane(struct core *core)
 
 static void part_new(struct core *core)
 {
-    if (core->part_count == core->part_capacity) {
-        uint32_t capacity = core->part_capacity ? 2 * core->part_capacity : 16;
-        struct part *parts = platform_allocate(capacity * sizeof *parts);
-        for (uint32_t i = 0; i < core->part_count; i++)
-            parts[i] = core->parts[i];
-        platform_release(core->parts, core->part_capacity * sizeof *parts);
-        core->parts = parts;
-        core->part_capacity = capacity;
-    }
+    GROW(core->parts, core->part_count, core->part_capacity, 16);
     core->parts[core->part_count++] = (struct part){0};
     choose_plane(core);
 }
@@ -115,15 +108,7 @@ void core_label(struct core *core, const char *text)
 
 void core_skip_object(struct core *core, const char *pattern)
 {
-    if (core->skip_count == core->skip_capacity) {
-        uint32_t capacity = core->skip_capacity ? 2 * core->skip_capacity : 16;
-        const char **patterns = platform_allocate(capacity * sizeof *patterns);
-        for (uint32_t i = 0; i < core->skip_count; i++)
-            patterns[i] = core->skip_objects[i];
-        platform_release(core->skip_objects, core->skip_capacity * sizeof *patterns);
-        core->skip_objects = patterns;
-        core->skip_capacity = capacity;
-    }
+    GROW(core->skip_objects, core->skip_count, core->skip_capacity, 16);
     core->skip_objects[core->skip_count++] = text_keep(pattern);
 }
 

@@ -17,6 +17,7 @@
  * Cost: one pass over the symbol table and one sort; about 10 ms for 50,000 symbols.
  */
 #include "core/elf_functions.h"
+#include "core/grow.h"
 #include "core/platform.h"
 #include "core/sort.h"
 #include "core/text.h"
@@ -179,15 +180,7 @@ static void read_build_id(struct code_module *module, const struct image *image)
 
 static struct candidate *candidates_add(struct candidates *list)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 1024;
-        struct candidate *items = platform_allocate(capacity * sizeof *items);
-        for (size_t i = 0; i < list->count; i++)
-            items[i] = list->items[i];
-        platform_release(list->items, list->capacity * sizeof *items);
-        list->items = items;
-        list->capacity = capacity;
-    }
+    GROW(list->items, list->count, list->capacity, 1024);
     return &list->items[list->count++];
 }
 
@@ -433,15 +426,7 @@ static void range_add(struct code_module *module, uint64_t start, uint64_t end,
 {
     if (start >= end)
         return;
-    if (module->range_count == module->range_capacity) {
-        size_t capacity = module->range_capacity ? 2 * module->range_capacity : 256;
-        struct code_range *ranges = platform_allocate(capacity * sizeof *ranges);
-        for (size_t i = 0; i < module->range_count; i++)
-            ranges[i] = module->ranges[i];
-        platform_release(module->ranges, module->range_capacity * sizeof *ranges);
-        module->ranges = ranges;
-        module->range_capacity = capacity;
-    }
+    GROW(module->ranges, module->range_count, module->range_capacity, 256);
     module->ranges[module->range_count++] =
         (struct code_range){.start = start, .end = end, .function = function};
 }

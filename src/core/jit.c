@@ -3,6 +3,7 @@
  */
 #include "core/jit.h"
 #include "core/core.h"
+#include "core/grow.h"
 #include "core/platform.h"
 #include "core/text.h"
 
@@ -185,15 +186,7 @@ static struct jit_entry *add_entry(struct jit *jit, struct jit_entry fields)
     struct jit_entry *entry = platform_allocate(sizeof *entry);
 
     *entry = fields;
-    if (jit->entry_count == jit->entry_capacity) {
-        size_t capacity = jit->entry_capacity ? 2 * jit->entry_capacity : 1024;
-        struct jit_entry **entries = platform_allocate(capacity * sizeof *entries);
-        for (size_t i = 0; i < jit->entry_count; i++)
-            entries[i] = jit->entries[i];
-        platform_release(jit->entries, jit->entry_capacity * sizeof *entries);
-        jit->entries = entries;
-        jit->entry_capacity = capacity;
-    }
+    GROW(jit->entries, jit->entry_count, jit->entry_capacity, 1024);
     return jit->entries[jit->entry_count++] = entry;
 }
 

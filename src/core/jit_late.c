@@ -10,6 +10,7 @@
  * entries over older ones, then what is left backwards, with older ones over newer.
  */
 #include "core/core.h"
+#include "core/grow.h"
 #include "core/jit.h"
 #include "core/platform.h"
 #include "core/sort.h"
@@ -28,15 +29,7 @@ struct questions {
 static void ask(struct questions *questions, uint64_t address, uint64_t time,
                 struct code_function **place)
 {
-    if (questions->count == questions->capacity) {
-        size_t capacity = questions->capacity ? 2 * questions->capacity : 1024;
-        struct question *items = platform_allocate(capacity * sizeof *items);
-        for (size_t i = 0; i < questions->count; i++)
-            items[i] = questions->items[i];
-        platform_release(questions->items, questions->capacity * sizeof *items);
-        questions->items = items;
-        questions->capacity = capacity;
-    }
+    GROW(questions->items, questions->count, questions->capacity, 1024);
     questions->items[questions->count++] =
         (struct question){.address = address, .time = time, .place = place};
 }

@@ -2,6 +2,7 @@
  * jit_read.c: follows the perf map and the jitdumps that the program writes. See jit.h.
  */
 #include "core/core.h"
+#include "core/grow.h"
 #include "core/jit.h"
 #include "core/platform.h"
 #include "core/text.h"
@@ -50,14 +51,7 @@ void jit_note(struct jit *jit, const char *path, const char *complaint)
     for (size_t i = 0; i < jit->note_count; i++)
         if (text_equal(jit->notes[i], note))
             return;
-    if (jit->note_count == jit->note_capacity) {
-        size_t capacity = jit->note_capacity ? 2 * jit->note_capacity : 8;
-        const char **notes = platform_allocate(capacity * sizeof *notes);
-        for (size_t i = 0; i < jit->note_count; i++)
-            notes[i] = jit->notes[i];
-        jit->notes = notes;
-        jit->note_capacity = capacity;
-    }
+    GROW(jit->notes, jit->note_count, jit->note_capacity, 8);
     jit->notes[jit->note_count++] = note;
 }
 

@@ -6,6 +6,7 @@
  * are suspended: found again by the stack pointer and the return address of their newest call.
  */
 #include "core/stack.h"
+#include "core/grow.h"
 #include "core/platform.h"
 
 #define FIRST_ENTRIES 256
@@ -198,15 +199,7 @@ static struct context *root_in_plane(struct core *core, struct thread *thread, u
     for (uint32_t i = core->root_count; i-- > 0;)
         if (core->roots[i].plane == plane && core->roots[i].thread == thread)
             return core->roots[i].context;
-    if (core->root_count == core->root_capacity) {
-        uint32_t capacity = core->root_capacity ? 2 * core->root_capacity : 64;
-        struct plane_root *roots = platform_allocate(capacity * sizeof *roots);
-        for (uint32_t i = 0; i < core->root_count; i++)
-            roots[i] = core->roots[i];
-        platform_release(core->roots, core->root_capacity * sizeof *roots);
-        core->roots = roots;
-        core->root_capacity = capacity;
-    }
+    GROW(core->roots, core->root_count, core->root_capacity, 64);
     struct context *root = tree_new_root(&core->tree, core->root_function);
     core->roots[core->root_count++] =
         (struct plane_root){.context = root, .thread = thread, .plane = plane};
