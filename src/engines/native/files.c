@@ -1,5 +1,6 @@
 /* files.c: see files.h. */
 #include "engines/native/files.h"
+#include "core/run_folder.h"
 #include "engines/native/arena.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
@@ -79,21 +80,24 @@ void files_before_root(void)
     sys(close, opened);
 }
 
-/* The first other user becomes the folder's owner; who runs the recording has all rights anyway. With
- * more than one, all may write, but not change what others have. */
 void files_before_user(long number, const uint64_t *arguments)
 {
     struct stat status;
     uint32_t user = arguments[number == __NR_setuid ? 0 : 1];
     long at = folder >= 0 ? folder : AT_FDCWD;
     const char *name = folder >= 0 ? "." : options.run_folder;
-    if (!name || !user || user == UINT32_MAX || sys(geteuid) ||
-        sys_failed(sys(newfstatat, at, name, &status, 0)))
+    if (!name || sys_failed(sys(newfstatat, at, name, &status, 0)))
         return;
-    if (!status.st_uid)
+    switch (run_folder_before_user(user, sys(geteuid), status.st_uid)) {
+    case RUN_FOLDER_IS_GIVEN:
         sys(fchownat, at, name, user, -1, 0);
-    else if (status.st_uid != user)
-        sys(fchmodat, at, name, 01733);
+        break;
+    case RUN_FOLDER_IS_OPENED:
+        sys(fchmodat, at, name, RUN_FOLDER_OPEN_MODE);
+        break;
+    default:
+        break;
+    }
 }
 
 /* ---- large ones ---- */

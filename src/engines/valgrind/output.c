@@ -9,6 +9,7 @@
 #include "engine.h"
 
 #include "core/platform.h"
+#include "core/run_folder.h"
 
 #include "pub_tool_clientstate.h"
 #include "pub_tool_libcbase.h"
@@ -118,19 +119,22 @@ void output_write(ULong ending, ULong exit_status)
         VG_(rename)(path, final);
 }
 
-/* Servers give up their rights: the first other user becomes the folder's owner. Who runs the recording
- * has all rights anyway. With more than one, all may write, but not change what others have. */
 void output_before_user(UInt user)
 {
     struct vg_stat status;
 
-    if (!user || user == ~0u || call_kernel(__NR_geteuid, 0, 0, 0) ||
-        sr_isError(VG_(stat)(options.run_folder, &status)))
+    if (sr_isError(VG_(stat)(options.run_folder, &status)))
         return;
-    if (!status.uid)
+    switch (run_folder_before_user(user, call_kernel(__NR_geteuid, 0, 0, 0), status.uid)) {
+    case RUN_FOLDER_IS_GIVEN:
         call_kernel(__NR_chown, (UWord)options.run_folder, user, -1);
-    else if (status.uid != user)
-        call_kernel(__NR_chmod, (UWord)options.run_folder, 01733, 0);
+        break;
+    case RUN_FOLDER_IS_OPENED:
+        call_kernel(__NR_chmod, (UWord)options.run_folder, RUN_FOLDER_OPEN_MODE, 0);
+        break;
+    default:
+        break;
+    }
 }
 
 Bool output_is_first_program(void)
