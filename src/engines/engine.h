@@ -69,6 +69,19 @@ extern const struct engine native_engine;
 _Noreturn void engine_fail(const char *run_folder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* For engines that are programs: where `file` is, beside this program in the build folder or where `make
+ * install` put it; why it cannot run a program that would have other rights, NULL if it can; and the
+ * list of words that it is started with. */
+char *engine_find(const char *folder, const char *file);
+const char *engine_refuses_rights(const struct record_options *options);
+
+struct engine_arguments {
+    char **items;
+    size_t count, capacity;
+};
+
+void engine_add(struct engine_arguments *arguments, char *text);
+
 /* An engine that is told `--python-retry=PID` and finds, in the program that this process was
  * started for, a CPython whose frames it cannot watch but trampolines may show, leaves its minor
  * version and a sentence why in a file `python` in the run folder and ends, before any Python code

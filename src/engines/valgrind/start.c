@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -19,27 +18,6 @@
 
 #define TOOL "trueflame-amd64-linux"
 
-/* Beside the program in the build folder, or where `make install` put it. */
-static char *find_tool(void)
-{
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (length > 0) {
-        self[length] = '\0';
-        *strrchr(self, '/') = '\0';
-        char *beside = memory_format("%s/src/engines/valgrind/" TOOL, self);
-        if (!access(beside, X_OK))
-            return beside;
-        free(beside);
-        char *installed = memory_format("%s/../libexec/trueflame/" TOOL, self);
-        if (!access(installed, X_OK))
-            return installed;
-        free(installed);
-    }
-    return memory_duplicate_string(ENGINE_FOLDER "/" TOOL);
-}
-
 /* Debian's `valgrind` is a script that adds to the environment and starts this one. */
 static const char *valgrind_program(void)
 {
@@ -48,13 +26,9 @@ static const char *valgrind_program(void)
 
 static const char *valgrind_refuses(const struct record_options *options)
 {
-    struct stat status;
-
     if (access(VALGRIND_PROGRAM, X_OK))
         return "valgrind is not installed";
-    if (!stat(options->program, &status) && status.st_mode & (S_ISUID | S_ISGID) && getuid())
-        return "the program is set-uid, and would lose its rights";
-    return NULL;
+    return engine_refuses_rights(options);
 }
 
 /* Valgrind gives the main thread at most 16 MB of stack unless told; a program that was given
@@ -69,66 +43,58 @@ static uint64_t main_stack_bytes(void)
     return limit.rlim_cur > most ? most : limit.rlim_cur;
 }
 
-struct arguments {
-    char **items;
-    size_t count, capacity;
-};
-
-static void add(struct arguments *arguments, char *text)
-{
-    *array_push(arguments->items, arguments->count, arguments->capacity) = text;
-}
-
-static void add_options(struct arguments *arguments, const struct record_options *options,
+static void add_options(struct engine_arguments *arguments, const struct record_options *options,
                         const char *run_folder)
 {
-    add(arguments, "valgrind");
-    add(arguments, "--tool=trueflame");
-    add(arguments, "-q");
+    engine_add(arguments, "valgrind");
+    engine_add(arguments, "--tool=trueflame");
+    engine_add(arguments, "-q");
     /* Chasing lets VEX count an instruction it then does not run. */
-    add(arguments, "--vex-guest-chase=no");
+    engine_add(arguments, "--vex-guest-chase=no");
     /* Unrolled, an instruction that repeats itself would be counted for each turn. */
-    add(arguments, "--vex-iropt-unroll-thresh=0");
-    add(arguments, "--vgdb=no");
-    add(arguments, "--sanity-level=0");
-    add(arguments, "--fair-sched=try");
-    add(arguments, "--max-threads=4096");
-    add(arguments, options->follow_children ? "--trace-children=yes" : "--trace-children=no");
-    add(arguments, memory_format("--run-folder=%s", run_folder));
-    add(arguments, memory_format("--program=%s", options->program));
-    add(arguments, options->line_detail ? "--line-detail=yes" : "--line-detail=no");
-    add(arguments, options->keep_tail_calls ? "--keep-tail-calls=yes" : "--keep-tail-calls=no");
-    add(arguments, options->start_off ? "--start-off=yes" : "--start-off=no");
-    add(arguments, options->repeatable ? "--repeatable=yes" : "--repeatable=no");
-    add(arguments, options->python == WATCH_AUTO ? "--python=yes" : "--python=no");
+    engine_add(arguments, "--vex-iropt-unroll-thresh=0");
+    engine_add(arguments, "--vgdb=no");
+    engine_add(arguments, "--sanity-level=0");
+    engine_add(arguments, "--fair-sched=try");
+    engine_add(arguments, "--max-threads=4096");
+    engine_add(arguments,
+               options->follow_children ? "--trace-children=yes" : "--trace-children=no");
+    engine_add(arguments, memory_format("--run-folder=%s", run_folder));
+    engine_add(arguments, memory_format("--program=%s", options->program));
+    engine_add(arguments, options->line_detail ? "--line-detail=yes" : "--line-detail=no");
+    engine_add(arguments,
+               options->keep_tail_calls ? "--keep-tail-calls=yes" : "--keep-tail-calls=no");
+    engine_add(arguments, options->start_off ? "--start-off=yes" : "--start-off=no");
+    engine_add(arguments, options->repeatable ? "--repeatable=yes" : "--repeatable=no");
+    engine_add(arguments, options->python == WATCH_AUTO ? "--python=yes" : "--python=no");
     if (options->python == WATCH_AUTO) {
-        add(arguments, memory_format("--python-retry=%d", (int)getpid()));
-        add(arguments, memory_format("--trampolines=%s", options->trampolines));
+        engine_add(arguments, memory_format("--python-retry=%d", (int)getpid()));
+        engine_add(arguments, memory_format("--trampolines=%s", options->trampolines));
     }
-    add(arguments, options->progress ? "--progress=yes" : "--progress=no");
-    add(arguments, memory_format("--budget=%" PRIu64, options->budget));
-    add(arguments, memory_format("--checkpoint=%" PRIu64, options->checkpoint));
-    add(arguments, memory_format("--max-contexts=%" PRIu64, options->max_contexts));
+    engine_add(arguments, options->progress ? "--progress=yes" : "--progress=no");
+    engine_add(arguments, memory_format("--budget=%" PRIu64, options->budget));
+    engine_add(arguments, memory_format("--checkpoint=%" PRIu64, options->checkpoint));
+    engine_add(arguments, memory_format("--max-contexts=%" PRIu64, options->max_contexts));
     if (main_stack_bytes())
-        add(arguments, memory_format("--main-stacksize=%" PRIu64, main_stack_bytes()));
-    add(arguments, "--");
+        engine_add(arguments, memory_format("--main-stacksize=%" PRIu64, main_stack_bytes()));
+    engine_add(arguments, "--");
 }
 
 _Noreturn static void valgrind_execute(const struct record_options *options, const char *run_folder)
 {
-    struct arguments arguments = {0};
+    struct engine_arguments arguments = {0};
     char *tools = memory_format("%s/tools", run_folder);
     char *link = memory_format("%s/" TOOL, tools);
 
-    if (mkdir(tools, 0700) || symlink(find_tool(), link))
+    if (mkdir(tools, 0700) || symlink(engine_find("valgrind", TOOL), link))
         engine_fail(run_folder, "%s: %s", tools, strerror(errno));
     setenv("VALGRIND_LIB", tools, 1);
     unsetenv("VALGRIND_OPTS");
     personality(ADDR_NO_RANDOMIZE);
     add_options(&arguments, options, run_folder);
     for (char *const *argument = options->command; *argument; argument++)
-        add(&arguments, *argument);
-    add(&arguments, NULL);
+        engine_add(&arguments, *argument);
+    engine_add(&arguments, NULL);
     execv(valgrind_program(), arguments.items);
     engine_fail(run_folder, "%s: %s", valgrind_program(), strerror(errno));
 }
