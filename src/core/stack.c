@@ -249,19 +249,21 @@ static bool returns_elsewhere(struct core *core, const struct thread *thread, ui
             has_moved_return(core, &entry[-1], sp));
 }
 
-/* A return leads to the start of a function, and the return address of the newest call is nowhere
- * above: the frame that it was made in was replaced by another, which goes on there. V8 does this to
- * compiled code that it gives up. */
-static void leave_overwritten(struct core *core, struct thread *thread, uint64_t target,
+/* A return leads to another function, and the return address of the newest call is nowhere above: the
+ * frame that it was made in was replaced by another, which goes on there. V8 and OpenJDK do this to
+ * compiled code that they give up. */
+static bool leave_overwritten(struct core *core, struct thread *thread, uint64_t target,
                               uint64_t sp)
 {
     struct stack_entry *newest = thread->hot->top - 1;
+    bool moves = code_map_is_entry(&core->code, target) ||
+                 code_map_find(&core->code, target).function != thread->hot->current->code;
 
-    if (newest == thread->stack->base || !code_map_is_entry(&core->code, target) ||
-        stack_will_return(core, newest, sp))
-        return;
+    if (newest == thread->stack->base || !moves || stack_will_return(core, newest, sp))
+        return false;
     core->repairs[REPAIR_UNWIND]++;
     pop_to(core, thread, newest);
+    return true;
 }
 
 void core_return(struct core *core, struct thread *thread, uint64_t target, uint64_t sp)
@@ -274,7 +276,7 @@ void core_return(struct core *core, struct thread *thread, uint64_t target, uint
     }
     if (resync(core, thread, target, sp))
         return;
-    leave_overwritten(core, thread, target, sp);
+    bool replaced = leave_overwritten(core, thread, target, sp);
     const struct context *current = thread->hot->current;
     struct code_place place = code_map_find(&core->code, target);
     /* The bottom frame of a stack returns to whoever set the stack up, and a handler to the
@@ -286,7 +288,7 @@ void core_return(struct core *core, struct thread *thread, uint64_t target, uint
                                 : (current->code->flags & CODE_FUNCTION_ANONYMOUS) != 0;
     if (stays || place.plt || code_map_is_entry(&core->code, target))
         core->repairs[REPAIR_RETURN_AS_JUMP]++;
-    else
+    else if (!replaced)
         core->repairs[REPAIR_UNMATCHED_RETURN]++;
 }
 

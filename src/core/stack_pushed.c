@@ -99,10 +99,12 @@ struct code_function *stack_pushed_caller(struct core *core, const struct thread
     struct code_function *caller = code_map_find(&core->code, *back).function;
     if (!caller || (caller != thread->hot->current->code && !stack_call_length(*back)))
         return NULL;
-    /* The return address of the frame itself was moved down, but where a function that calls itself
-     * from there goes on after it caught something. */
-    if (*back == newest->return_address &&
-        (thread->landed != caller || thread->landed_top != thread->hot->top))
-        return NULL;
-    return caller;
+    if (*back != newest->return_address)
+        return caller;
+    /* The return address of the frame itself was moved down. But not where a function that calls itself
+     * from there goes on after it caught something, or jumps itself and has its own where it was. */
+    bool caught = thread->landed == caller && thread->landed_top == thread->hot->top;
+    bool repeats = thread->hot->current->code == caller && sp + 16 < newest->stack_pointer &&
+                   stack_has_on_top(core, newest->stack_pointer - 8, *back);
+    return caught || repeats ? caller : NULL;
 }
