@@ -50,8 +50,8 @@ struct code_function {
     const char *name; /* markers, Python and JIT only; NULL: src/symbols will know */
     const char *file; /* Python only */
     uint32_t line;    /* Python only */
-    void *engine;     /* the engine's own, and three more */
-    uint32_t engine_note, engine_count, engine_number;
+    void *engine;     /* the engine's own, and four more */
+    uint32_t engine_note, engine_count, engine_number, engine_callees;
     bool asked;                  /* jit_late.c's own */
     uint64_t time;               /* anonymous only: when its code was first seen */
     struct code_function *named; /* anonymous only: what it was called, if that came late */

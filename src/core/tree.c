@@ -18,8 +18,11 @@ static struct context *context_new(struct tree *tree)
         tree->chunks = chunks;
         tree->chunk_capacity = capacity;
     }
-    if (number % TREE_CHUNK == 0)
-        tree->chunks[number / TREE_CHUNK] = platform_allocate(TREE_CHUNK * sizeof(struct context));
+    if (number % TREE_CHUNK == 0) {
+        const size_t size_bytes = TREE_CHUNK * sizeof(struct context);
+        tree->chunks[number / TREE_CHUNK] =
+            tree->allocate ? tree->allocate(size_bytes) : platform_allocate(size_bytes);
+    }
     tree->count++;
     struct context *context = tree_context(tree, number);
     context->key = tree_key(number);
@@ -33,7 +36,7 @@ void tree_forget_children(const struct tree *tree, struct context *context)
     for (unsigned i = 0; i < CONTEXT_SLOTS; i++)
         context->slots[i] = (struct context_slot){0};
     for (unsigned i = 0; tree->by_entry && i < CONTEXT_CHILDREN; i++)
-        context->children[i] = tree->nobody;
+        context->children[i] = (uintptr_t)tree->nobody;
 }
 
 void tree_forget_child(const struct tree *tree, struct context *context,
@@ -43,8 +46,8 @@ void tree_forget_child(const struct tree *tree, struct context *context,
         if (context->slots[i].child == child)
             context->slots[i] = (struct context_slot){0};
     for (unsigned i = 0; tree->by_entry && i < CONTEXT_CHILDREN; i++)
-        if (context->children[i] == child)
-            context->children[i] = tree->nobody;
+        if (context->children[i] == (uintptr_t)child)
+            context->children[i] = (uintptr_t)tree->nobody;
 }
 
 void tree_cache_clear(struct tree *tree)

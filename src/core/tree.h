@@ -44,7 +44,7 @@ struct context_slot {
 };
 
 #define CONTEXT_SLOTS    4
-#define CONTEXT_CHILDREN 4
+#define CONTEXT_CHILDREN 8
 
 /* Two cache lines. A program has more contexts in use than the processor's first cache has lines:
  * what engines touch in inline code comes first. */
@@ -61,9 +61,10 @@ struct context {
     union {
         struct context_slot slots[CONTEXT_SLOTS];
         /* If the tree is by_entry: found by where they were entered, which their own `entry` says;
-         * the tree's nobody where there is none. And further slots. */
+         * the tree's nobody where there is none. Addresses, of contexts that lie below 4 GB. And
+         * further slots. */
         struct {
-            struct context *children[CONTEXT_CHILDREN];
+            uint32_t children[CONTEXT_CHILDREN];
             struct context_slot further[CONTEXT_SLOTS - 2];
         };
     };
@@ -116,6 +117,7 @@ struct tree {
     bool by_site;                          /* do sites show at all? */
     bool by_entry;                         /* an engine's: contexts have `children`, not `slots` */
     void (*made)(struct context *context); /* an engine's: there is a new one. NULL: nobody asks */
+    void *(*allocate)(size_t size_bytes);  /* an engine's: contexts. NULL: as anything else */
 };
 
 #define TREE_SITED_CONTEXTS 65536

@@ -21,6 +21,7 @@ struct free_piece {
 static struct {
     struct lock lock;
     uint64_t next;  /* where the next mapping goes */
+    uint64_t low;   /* and in the range for contexts; 0: that is not there yet */
     uint8_t *chunk; /* the rest of the last chunk */
     size_t chunk_left;
     unsigned chunk_count;
@@ -168,6 +169,35 @@ void *arena_allocate_filled(size_t size_bytes, bool begins_small)
     return memory;
 }
 
+static void map_low(void)
+{
+    const uint64_t size_bytes = CONTEXTS_END - CONTEXTS_START;
+    long got = sys(mmap, CONTEXTS_START, size_bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != CONTEXTS_START)
+        refuse_program("no room for contexts", NULL);
+    arena.low = CONTEXTS_START;
+}
+
+void *arena_allocate_low(size_t size_bytes)
+{
+    void *memory = NULL;
+    lock_take(&arena.lock);
+    if (!arena.low)
+        map_low();
+    if (size_bytes >= LARGE_PAGE)
+        arena.low = round_up(arena.low, LARGE_PAGE);
+    if (arena.low + size_bytes <= CONTEXTS_END) {
+        memory = (void *)arena.low;
+        arena.low += round_up(size_bytes, PAGE);
+        /* Small programs use little of the first two. */
+        if (arena.low > CONTEXTS_START + 2 * LARGE_PAGE)
+            sys(madvise, memory, size_bytes, MADV_HUGEPAGE);
+    }
+    lock_give(&arena.lock);
+    return memory ? memory : arena_allocate_filled(size_bytes, false);
+}
+
 void arena_release(void *memory, size_t size_bytes)
 {
     if (!memory || !size_bytes)
@@ -214,7 +244,7 @@ void engine_keep_stack(uint64_t start, uint64_t end)
 
 bool engine_owns(uint64_t start, uint64_t end)
 {
-    bool in_cache = start < CACHE_START + CACHE_SIZE && end > CACHE_START;
+    bool in_cache = start < CACHE_START + CACHE_SIZE && end > CONTEXTS_START;
     bool in_stack = start < kept_stack.end && end > kept_stack.start;
     return in_cache || in_stack || (start < ARENA_END && end > ENGINE_START);
 }

@@ -20,6 +20,9 @@ void *arena_allocate(size_t size_bytes);
  * which is all that small programs use. */
 void *arena_allocate_filled(size_t size_bytes, bool begins_small);
 
+/* Likewise, where four bytes can name it, as long as there is room; the first time there is. */
+void *arena_allocate_low(size_t size_bytes);
+
 void arena_release(void *memory, size_t size_bytes);
 
 /* Held over a fork, so that the child finds the arena whole. */
@@ -32,7 +35,7 @@ void *arena_map_file(long file, size_t size_bytes);
 /* The stack that the kernel made is not the program's. */
 void engine_keep_stack(uint64_t start, uint64_t end);
 
-/* Is any of [start, end) the engine's: image, arena, code cache or a stack that it kept? */
+/* Is any of [start, end) the engine's: image, arena, contexts, code cache or a stack that it kept? */
 bool engine_owns(uint64_t start, uint64_t end);
 
 /* A lock for short stretches; waiters sleep in the kernel. */

@@ -1,6 +1,7 @@
 /* children.c: see children.h. */
 #include "engines/native/children.h"
 #include "engines/native/assemble.h"
+#include "engines/native/callees.h"
 #include "engines/native/record.h"
 
 #define SLOT_MASK ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
@@ -21,14 +22,17 @@ static struct child_slot *slot_at(const struct native_thread *thread, uint32_t h
 
 #define CALL_CHILDREN (CONTEXT_CHILDREN - 1) /* the last is for transitions */
 
-static unsigned child_index(uint32_t number, uint64_t target)
+static unsigned child_index(struct code_function *function, uint32_t number, uint64_t target)
 {
-    return number & TRANSITION ? CALL_CHILDREN : (uint32_t)(target >> 4) % CALL_CHILDREN;
+    if (number & TRANSITION)
+        return CALL_CHILDREN;
+    return function ? callee_number(function, target) % CALL_CHILDREN : 0;
 }
 
-static uint8_t child_place(unsigned index)
+static uint8_t child_place(const struct step *step)
 {
-    return offsetof(struct context, children) + index * sizeof(struct context *);
+    unsigned index = child_index(step->function, step->number, step->target);
+    return offsetof(struct context, children) + index * sizeof(uint32_t);
 }
 
 static uint8_t slot_place(uint32_t number)
@@ -47,8 +51,8 @@ void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
 {
     if (options.line_detail)
         put_in_slot(context, number, child);
-    else if (child->entry == target)
-        context->children[child_index(number, target)] = child;
+    else if (child->entry == target && fits_in_32((uintptr_t)child))
+        context->children[child_index(context->code, number, target)] = (uintptr_t)child;
 }
 
 /* ---- in the thread ---- */
@@ -91,32 +95,29 @@ void emit_child_address(struct emitter *e)
     op_thread(e, OP_ADD, RAX, FIELD(children));
 }
 
-static uint32_t last_place(uint32_t site)
-{
-    return site * (uint32_t)sizeof(struct site_slot);
-}
+/* From gs on. */
+#define LAST(site, member) \
+    (uint32_t)(THREAD_SITES + (site) * sizeof(struct site_slot) + offsetof(struct site_slot, member))
 
-/* Is what the site did last of the context? `slots` = the thread's; the jump to be ended where
- * it is not. NULL: the site has no such memory. */
-static uint8_t *emit_compare_last(struct emitter *e, unsigned context, unsigned slots,
-                                  uint32_t site)
+/* child = what the site did last, if that was of the context; else the jump is to be ended. NULL: the
+ * site has no such memory. */
+static uint8_t *emit_load_last(struct emitter *e, unsigned child, unsigned context, uint32_t site)
 {
     if (site >= SITE_SLOTS)
         return NULL;
-    emit_load(e, slots, FIELD(sites));
-    op_far(e, OP_COMPARE, context, slots, last_place(site) + offsetof(struct site_slot, context));
+    op_thread(e, OP_COMPARE, context, LAST(site, context));
     emit_bytes(e, "\x75\x00", 2); /* jne */
-    return e->out;
+    uint8_t *elsewhere = e->out;
+    emit_load(e, child, LAST(site, child));
+    return elsewhere;
 }
 
-static void emit_remember_last(struct emitter *e, unsigned context, unsigned child, unsigned slots,
-                               uint32_t site)
+static void emit_remember_last(struct emitter *e, unsigned context, unsigned child, uint32_t site)
 {
     if (site >= SITE_SLOTS)
         return;
-    emit_load(e, slots, FIELD(sites));
-    op_far(e, OP_STORE, context, slots, last_place(site) + offsetof(struct site_slot, context));
-    op_far(e, OP_STORE, child, slots, last_place(site) + offsetof(struct site_slot, child));
+    emit_store(e, LAST(site, context), context);
+    emit_store(e, LAST(site, child), child);
 }
 
 /* cmp qword [rax + entry], target */
@@ -133,48 +134,64 @@ void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
     jump_if(e, IF_NOT_EQUAL, miss);
 }
 
+/* rax, a child whose entry is known, is beside the context in rcx from now on, if it is one that four
+ * bytes can name. */
+static void emit_put_low(struct emitter *e, const struct step *step)
+{
+    _Static_assert((ARENA_START >> 40 & 1) && ((ARENA_END - 1) >> 40 & 1), "says who is not low");
+    emit_bytes(e, "\x48\x0f\xba\xe0\x28\x72\x03\x89\x41", 9); /* bt rax, 40; jc; mov [rcx + n], eax */
+    emit_byte(e, child_place(step));
+}
+
 /* rax, the child of the context in rcx, is beside it from now on. */
-static void emit_put_beside(struct emitter *e, uint32_t number, uint64_t target)
+static void emit_put_beside(struct emitter *e, const struct step *step)
 {
     if (options.line_detail) {
-        uint8_t place = slot_place(number);
-        store_constant(e, RCX, place + offsetof(struct context_slot, site), number);
+        uint8_t place = slot_place(step->number);
+        store_constant(e, RCX, place + offsetof(struct context_slot, site), step->number);
         op_memory(e, OP_STORE, RAX, RCX, place + offsetof(struct context_slot, child));
-    } else if (fits_in_32(target)) {
-        emit_compare_entry(e, target);
+    } else if (fits_in_32(step->target)) {
+        emit_compare_entry(e, step->target);
         emit_bytes(e, "\x75\x00", 2); /* jne */
         uint8_t *elsewhere = e->out;
-        op_memory(e, OP_STORE, RAX, RCX, child_place(child_index(number, target)));
+        emit_put_low(e, step);
         end_short_jump(e, elsewhere);
     }
 }
 
 /* The child is not beside the context in rcx: it may be in the table, and is beside it then. On to
  * `back` with it in rax. */
-static uint64_t cold_child_by_target(uint64_t target, uint64_t miss, uint64_t back)
+static uint64_t cold_child_by_target(const struct step *step, uint64_t miss, uint64_t back)
 {
     struct emitter cold = cold_begin(), *e = &cold;
     uint64_t address = cold.address;
+    uint8_t *elsewhere = emit_load_last(e, RAX, RCX, step->number);
+    if (elsewhere) {
+        emit_compare_entry(e, step->target);
+        jump_if(e, IF_EQUAL, back);
+        end_short_jump(e, elsewhere);
+    }
     load_context_number(e, RCX);
     emit_bytes(e, "\xc1\xe0\x05", 3); /* shl eax, 5 */
-    op_constant32(e, 0, RAX, 2 * (uint32_t)target);
+    op_constant32(e, 0, RAX, 2 * (uint32_t)step->target);
     emit_child_address(e);
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, context));
     jump_if(e, IF_NOT_EQUAL, miss);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    emit_entry_check(e, target, miss);
-    op_memory(e, OP_STORE, RAX, RCX, child_place(child_index(0, target)));
+    emit_entry_check(e, step->target, miss);
+    emit_put_low(e, step);
+    emit_remember_last(e, RCX, RAX, step->number);
     emit_jump(e, back);
     cold_end(e);
     return address;
 }
 
 /* The same for others; it may be what the site did last, too. */
-static uint64_t cold_child(uint32_t site, uint64_t target, bool foreseen, uint64_t miss,
-                           uint64_t back)
+static uint64_t cold_child(const struct step *step, uint64_t miss, uint64_t back)
 {
-    if (fast_is_by_target(site, target))
-        return cold_child_by_target(target, miss, back);
+    const uint32_t site = step->number;
+    if (fast_is_by_target(site, step->target))
+        return cold_child_by_target(step, miss, back);
     struct emitter missed = cold_begin();
     uint64_t missed_at = missed.address;
     emit_unspill(&missed, RDX);
@@ -183,11 +200,10 @@ static uint64_t cold_child(uint32_t site, uint64_t target, bool foreseen, uint64
 
     struct emitter cold = cold_begin(), *e = &cold;
     uint64_t address = cold.address;
-    uint8_t *elsewhere = emit_compare_last(e, RCX, RAX, site);
+    uint8_t *elsewhere = emit_load_last(e, RAX, RCX, site);
     if (elsewhere) {
-        op_far(e, OP_LOAD, RAX, RAX, last_place(site) + offsetof(struct site_slot, child));
-        if (foreseen)
-            emit_entry_check(e, target, miss);
+        if (step->foreseen)
+            emit_entry_check(e, step->target, miss);
         emit_jump(e, back);
         end_short_jump(e, elsewhere);
     }
@@ -199,10 +215,10 @@ static uint64_t cold_child(uint32_t site, uint64_t target, bool foreseen, uint64
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, missed_at);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    if (foreseen)
-        emit_entry_check(e, target, missed_at);
-    emit_put_beside(e, site, target);
-    emit_remember_last(e, RCX, RAX, RDX, site);
+    if (step->foreseen)
+        emit_entry_check(e, step->target, missed_at);
+    emit_put_beside(e, step);
+    emit_remember_last(e, RCX, RAX, site);
     emit_unspill(e, RDX);
     emit_jump(e, back);
     cold_end(e);
@@ -222,16 +238,18 @@ static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site
 
 /* rax = the child that is beside `context`; the jump to where it is looked for elsewhere ends at the
  * lookup's address. */
-static struct child_lookup emit_look_beside(struct emitter *e, unsigned context, uint32_t number,
-                                            uint64_t target)
+static struct child_lookup emit_look_beside(struct emitter *e, unsigned context,
+                                            const struct step *step)
 {
     struct child_lookup lookup;
     if (options.line_detail) {
-        emit_compare_site(e, context, number);
+        emit_compare_site(e, context, step->number);
         jump_if(e, IF_NOT_EQUAL, 0);
-    } else if (fits_in_32(target)) {
-        op_memory(e, OP_LOAD, RAX, context, child_place(child_index(number, target)));
-        emit_compare_entry(e, target);
+    } else if (fits_in_32(step->target)) {
+        emit_byte(e, 0x8b); /* mov eax, [context + n] */
+        emit_byte(e, 0x40 | context);
+        emit_byte(e, child_place(step));
+        emit_compare_entry(e, step->target);
         jump_if(e, IF_NOT_EQUAL, 0);
     } else {
         emit_jump(e, 0);
@@ -240,7 +258,7 @@ static struct child_lookup emit_look_beside(struct emitter *e, unsigned context,
     lookup.address = e->address;
     if (options.line_detail)
         op_memory(e, OP_LOAD, RAX, context,
-                  slot_place(number) + offsetof(struct context_slot, child));
+                  slot_place(step->number) + offsetof(struct context_slot, child));
     lookup.back = e->address;
     return lookup;
 }
@@ -251,26 +269,25 @@ static void end_lookup(const struct child_lookup *lookup, uint64_t at)
     memcpy(lookup->branch_end - 4, &distance, 4);
 }
 
-struct child_lookup emit_beside(struct emitter *e, uint32_t number, uint64_t target)
+struct child_lookup emit_beside(struct emitter *e, const struct step *step)
 {
-    return emit_look_beside(e, RCX, number, target);
+    return emit_look_beside(e, RCX, step);
 }
 
-void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t target,
-                   bool foreseen, uint64_t miss)
+void finish_beside(const struct child_lookup *lookup, const struct step *step, uint64_t miss)
 {
-    end_lookup(lookup, cold_child(number, target, foreseen, miss, lookup->back));
+    end_lookup(lookup, cold_child(step, miss, lookup->back));
 }
 
 /* The child is not beside the current context; rax has been used. */
-static uint64_t cold_child_of_current(uint32_t site, uint64_t target, uint64_t miss, uint64_t back)
+static uint64_t cold_child_of_current(const struct step *step, uint64_t miss, uint64_t back)
 {
     struct emitter found = cold_begin();
     uint64_t found_at = found.address;
     emit_unspill(&found, RCX);
     emit_jump(&found, back);
     cold_end(&found);
-    uint64_t look = cold_child(site, target, false, miss, found_at);
+    uint64_t look = cold_child(step, miss, found_at);
 
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
@@ -281,18 +298,17 @@ static uint64_t cold_child_of_current(uint32_t site, uint64_t target, uint64_t m
     return address;
 }
 
-void emit_child_of_current(struct emitter *e, uint32_t site, uint64_t target, bool foreseen,
-                           uint64_t miss)
+void emit_child_of_current(struct emitter *e, const struct step *step, uint64_t miss)
 {
-    if (foreseen) {
+    if (step->foreseen) {
         emit_load(e, RCX, FIELD(hot.current));
-        struct child_lookup lookup = emit_beside(e, site, target);
-        finish_beside(&lookup, site, target, true, miss);
+        struct child_lookup lookup = emit_beside(e, step);
+        finish_beside(&lookup, step, miss);
         return;
     }
     emit_load(e, RAX, FIELD(hot.current));
-    struct child_lookup lookup = emit_look_beside(e, RAX, site, target);
-    end_lookup(&lookup, cold_child_of_current(site, target, miss, lookup.back));
+    struct child_lookup lookup = emit_look_beside(e, RAX, step);
+    end_lookup(&lookup, cold_child_of_current(step, miss, lookup.back));
 }
 
 _Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");
@@ -303,9 +319,8 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
 {
     struct emitter cold = cold_begin(), *e = &cold;
     uint64_t address = cold.address;
-    uint8_t *elsewhere = emit_compare_last(e, RAX, RDX, site);
+    uint8_t *elsewhere = emit_load_last(e, RDX, RAX, site);
     if (elsewhere) {
-        op_far(e, OP_LOAD, RDX, RDX, last_place(site) + offsetof(struct site_slot, child));
         op_memory(e, OP_COMPARE, RCX, RDX, CONTEXT(entry));
         jump_if(e, IF_EQUAL, back);
         end_short_jump(e, elsewhere);
@@ -322,7 +337,7 @@ static uint64_t cold_indirect_child(uint32_t site, uint64_t miss, uint64_t back)
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, miss);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    emit_remember_last(e, RDX, RAX, RCX, site);
+    emit_remember_last(e, RDX, RAX, site);
     emit_bytes(e, "\x48\x92", 2); /* xchg rax, rdx */
     emit_load(e, RCX, FIELD(target));
     emit_jump(e, back);

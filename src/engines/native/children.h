@@ -4,10 +4,11 @@
  *
  *     beside   in the context itself, what was used last. At function detail there is one child for
  *              each function that is called, so it is found by the target, and its own `entry` says
- *              that it is the one: three for calls, one for what tail calls enter, all in one cache
- *              line. At line detail four slots, by the number of the call's site (or of the block
- *              that a tail call enters) modulo four;
- *     last     what the site did last, if that was in the same context. Not where the target tells;
+ *              that it is the one: seven for calls (callees.h), one for what tail calls enter, all in
+ *              one cache line. At line detail four slots, by the number of the call's site (or of the
+ *              block that a tail call enters) modulo four;
+ *     last     what the site did last, if that was in the same context: behind the thread, so that no
+ *              register is needed to get there;
  *     table    the thread's own, at a place that follows from the key, or from context and target.
  *
  * Else the cache is left, the core is asked, and its answer is remembered.
@@ -34,7 +35,9 @@ struct site_slot {
     struct context *context, *child;
 };
 
-#define SITE_SLOTS (1u << 20) /* further sites have none */
+#define SITE_SLOTS   (1u << 20) /* further sites have none */
+#define THREAD_SITES ((sizeof(struct native_thread) + 4095) & ~4095ul)
+#define THREAD_BYTES (THREAD_SITES + SITE_SLOTS * sizeof(struct site_slot))
 #define TRANSITION 0x80000000u
 
 /* Among the changes of a context: to this block, which another function has. */
@@ -44,7 +47,7 @@ static inline uint32_t transition_number(const struct block *block)
 }
 
 /* `child` is what a change of context leads to, and is beside the context from now on: by a call
- * or transition `number` to `target`. */
+ * or transition `number` to `target`. The cache's lock is held. */
 void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
                      struct context *child);
 
@@ -62,25 +65,30 @@ struct child_slot *fast_called_slot(const struct native_thread *thread,
 void emit_child_slot(struct emitter *e, unsigned context, uint32_t site);
 void emit_child_address(struct emitter *e);
 
+/* A change of context that is known when code is made. */
+struct step {
+    struct code_function *function; /* that calls; NULL for transitions, which all come by */
+    uint32_t number;                /* of the call's site, or transition_number */
+    uint64_t target;
+    bool foreseen; /* the site may have called something else than `target` before */
+};
+
 /* rax = the child of the context in rcx, if it is beside it; else on to code that looks for it
- * elsewhere, which is emitted apart, and comes back or goes to `miss`. `foreseen`: the site may have
- * called something else than `target` before. */
+ * elsewhere, which is emitted apart, and comes back or goes to `miss`. */
 struct child_lookup {
     uint8_t *branch_end;
     uint64_t address, back; /* of the branch's end, and behind the lookup */
 };
 
-struct child_lookup emit_beside(struct emitter *e, uint32_t number, uint64_t target);
-void finish_beside(const struct child_lookup *lookup, uint32_t number, uint64_t target,
-                   bool foreseen, uint64_t miss);
+struct child_lookup emit_beside(struct emitter *e, const struct step *step);
+void finish_beside(const struct child_lookup *lookup, const struct step *step, uint64_t miss);
 
 /* Goes on if the context in rax was entered at `target`. */
 void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss);
 
-/* rax = the child of the current context; `miss` is gone to with rax and rcx borrowed. `foreseen`: rcx
- * is borrowed already, and the child may be that of a call elsewhere than to `target`. */
-void emit_child_of_current(struct emitter *e, uint32_t site, uint64_t target, bool foreseen,
-                           uint64_t miss);
+/* rax = the child of the current context; `miss` is gone to with rax and rcx borrowed. If the step is
+ * foreseen, rcx is borrowed already. */
+void emit_child_of_current(struct emitter *e, const struct step *step, uint64_t miss);
 
 /* rdx = the child of the context in rax for the target in rcx, at function detail from the table
  * alone: what calls but one function was foreseen. `miss` is gone to with rax, rcx and rdx borrowed and

@@ -120,8 +120,9 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     lines_emit_folded(e, &t->folded_line, RCX);
     emit_room_check(e, miss);
     emit_load(e, RCX, FIELD(hot.current));
-    struct child_lookup lookup = emit_beside(e, site, target);
-    finish_beside(&lookup, site, target, foreseen, miss);
+    const struct step step = {t->function, site, target, foreseen};
+    struct child_lookup lookup = emit_beside(e, &step);
+    finish_beside(&lookup, &step, miss);
     if (foreseen && options.line_detail) /* found by its site alone */
         emit_entry_check(e, target, miss);
     emit_settle(e, RCX, t->folded, true);

@@ -291,12 +291,13 @@ static uint64_t transition(struct block *block)
     struct emitter cold = cold_begin(), *e = &cold;
     block->transition = cold.address;
     emit_load(e, RCX, FIELD(hot.current));
-    struct child_lookup lookup = emit_beside(e, number, block->pc);
+    const struct step step = {NULL, number, block->pc, false};
+    struct child_lookup lookup = emit_beside(e, &step);
     vectors_emit_settle(e, RCX, true);
     emit_change_context(e, RAX, true);
     emit_to_block(e, block, RAX_RCX);
     cold_end(e);
-    finish_beside(&lookup, number, block->pc, false, miss);
+    finish_beside(&lookup, &step, miss);
     return block->transition;
 }
 

@@ -5,7 +5,8 @@
  *
  *   0x00010000 .. 0x0fffffff   left to the program (programs linked at a fixed address)
  *   0x10000000 ..              the program itself, if it can be anywhere (PIE)
- *   .. 0x6fffffff              its dynamic loader and libraries, from the top down
+ *   .. 0x5fffffff              its dynamic loader and libraries, from the top down
+ *   0x60000000 .. 0x6fffffff   contexts, which four bytes can name there
  *   0x70000000 .. 0x7fdfffff   the code cache as it is executed
  *   0x650000000000 ..          the engine: its own image, then its memory
  *   0x7f..                     kernel's choice: the program's stack, mappings, vdso
@@ -19,7 +20,9 @@
 
 #define PIE_START       0x10000000
 #define LOW_CODE_BOTTOM 0x10000000
-#define LOW_CODE_TOP    0x70000000
+#define LOW_CODE_TOP    0x60000000
+#define CONTEXTS_START  0x60000000
+#define CONTEXTS_END    0x70000000
 #define CACHE_START     0x70000000
 #define CACHE_SIZE      0x0fe00000
 #define ENGINE_START    0x650000000000 /* also in meson.build */

@@ -186,7 +186,7 @@ void leaves_emit_call(struct translation *t, unsigned index, uint64_t target, bo
         save_flags(e);
     if (!t->carried)
         vectors_emit_count(e, t->folded);
-    emit_child_of_current(e, site, target, foreseen, miss);
+    emit_child_of_current(e, &(struct step){t->function, site, target, foreseen}, miss);
     emit_store(e, FIELD(leaf.child), RAX);
     uint8_t *landing_at = emit_note_landing(e);
     restore(e, flags, borrowed);

@@ -25,8 +25,7 @@ struct options options;
 /* What is large will be filled; but few of the first contexts may be used. */
 void *platform_allocate(size_t size_bytes)
 {
-    bool first_contexts = !core.tree.count && size_bytes == TREE_CHUNK * sizeof(struct context);
-    return arena_allocate_filled(size_bytes, first_contexts);
+    return arena_allocate_filled(size_bytes, false);
 }
 
 void platform_release(void *memory, size_t size_bytes)
@@ -187,6 +186,8 @@ void record_init(char **command)
     };
     core_init(&core, &core_options);
     core.tree.by_entry = !options.line_detail;
+    core.tree.allocate = arena_allocate_low;
+    core.tree.nobody = arena_allocate_low(sizeof *core.tree.nobody);
     if (options.line_detail)
         core.tree.made = lines_context_made;
     process.pid = sys(getpid);

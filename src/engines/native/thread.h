@@ -72,7 +72,6 @@ struct native_thread {
     /* fast.c */
     uint64_t saved_flags; /* lahf and seto, while the cache borrows the flags */
     struct child_slot *children;
-    struct site_slot *sites;
     uint64_t code;                         /* where an indirect branch, or a sequence, goes on */
     struct python_code_slot *python_codes; /* python_fast.c */
     struct python_line_slot *python_lines; /* python_line.c */

@@ -53,7 +53,7 @@ void thread_set_gs(struct native_thread *thread)
 static void forget_children(const struct native_thread *thread)
 {
     sys(madvise, thread->children, CHILD_SLOTS * sizeof *thread->children, MADV_DONTNEED);
-    sys(madvise, thread->sites, SITE_SLOTS * sizeof *thread->sites, MADV_DONTNEED);
+    sys(madvise, (uint64_t)thread + THREAD_SITES, THREAD_BYTES - THREAD_SITES, MADV_DONTNEED);
 }
 
 static struct native_thread *record_new(void)
@@ -65,19 +65,17 @@ static struct native_thread *record_new(void)
                 .stack_top = old->stack_top,
                 .signal_stack = old->signal_stack,
                 .children = old->children,
-                .sites = old->sites,
                 .lines = old->lines,
                 .python_codes = old->python_codes,
                 .python_lines = old->python_lines,
             };
-            forget_children(&fresh);
             *old = fresh;
+            forget_children(old);
             return old;
         }
-    struct native_thread *thread = arena_allocate(sizeof *thread);
+    struct native_thread *thread = arena_allocate(THREAD_BYTES);
     thread->stack_top = (uint64_t)arena_allocate(ENGINE_STACK_BYTES) + ENGINE_STACK_BYTES;
     thread->children = arena_allocate(CHILD_SLOTS * sizeof *thread->children);
-    thread->sites = arena_allocate(SITE_SLOTS * sizeof *thread->sites);
     if (options.line_detail)
         thread->lines = arena_allocate(LINE_SLOTS * sizeof *thread->lines);
     thread->next = all;
