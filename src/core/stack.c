@@ -24,10 +24,19 @@
  *      or it has but for sp, and the stack's other words lie around sp: the program has moved it;
  *      or frame pointers say whose stack it is, and from which calls
  *   4. sp lies on another stack that is known: went there some other way (longjmp between stacks)
- *   5. sp lies on no stack that is known, or control starts a function where no frame's end is:
- *      a new stack
+ *   5. sp lies on no stack that is known, but the calls of one that waited lie above: it was moved
+ *      there. Where they do not, or control starts a function where no frame's end is: a new stack
  *   6. entries were left: an unwind
  *   7. nothing happened to the stack: a jump
+ *
+ * What it gets wrong:
+ *   - Stacks that lie side by side in one mapping, among other memory, as those of Erlang's processes do
+ *     in their heaps: nothing says where one ends. A process that goes on at an address below the
+ *     bottom of one that is known passes for that one, and its returns match nothing: some fifty
+ *     in a program of fifty processes.
+ *   - OpenJDK's method handles: the interpreter pushes a place to go on and jumps into the middle of a
+ *     stub, which jumps on. Only what jumps to the start of a function is taken for a call, so the
+ *     interpreter's frame passes for replaced, and the return matches nothing: once or twice in javac.
  */
 #include "core/stack.h"
 #include "core/platform.h"
@@ -199,6 +208,8 @@ static bool resync(struct core *core, struct thread *thread, uint64_t target, ui
     if (continue_suspended(core, thread, target, sp, false))
         return true;
     struct stack *other = stack_owner_of(core, thread, sp);
+    if (!other && !code_map_is_entry(&core->code, target) && stack_resume_moved(core, thread, sp))
+        return true;
     if (!other &&
         stack_owner_of(core, thread, thread->stack->base->stack_pointer - 8) == thread->stack &&
         sp >= thread->stack->base->stack_pointer) {

@@ -79,6 +79,10 @@ struct stack_entry *stack_follow_grown(struct core *core, struct thread *thread,
 struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread, uint64_t target,
                                        uint64_t sp);
 
+/* A stack that waits was copied to above sp, and control goes on there by a jump into a function: it is
+ * the running one. False: none was. */
+bool stack_resume_moved(struct core *core, struct thread *thread, uint64_t sp);
+
 /* Are the calls before `newest` still where they were? */
 bool stack_lies_there(const struct core *core, const struct stack *stack,
                       const struct stack_entry *newest);

@@ -272,3 +272,61 @@ struct stack_entry *stack_follow_moved(struct core *core, struct thread *thread,
     core->repairs[REPAIR_STACK_SWITCH]--; /* counted by the caller */
     return stack->base + place;
 }
+
+/* ---- stacks that are gone on with by a jump ---- */
+
+/* The place of the return address of the newest call, from the stack pointer on; 0 if it is not there. */
+static uint64_t find_word(const uint64_t *words, size_t count, uint64_t sp, uint64_t word)
+{
+    for (size_t i = 0; i < count; i++)
+        if (words[i] == word)
+            return sp + i * sizeof word;
+    return 0;
+}
+
+/* Is the stack that waits the one above sp, elsewhere than where it was? */
+static void look_for_resumed(struct stack *stack, const uint64_t *words, size_t count, uint64_t sp,
+                             struct copied *best)
+{
+    struct stack_entry *newest = stack->parked ? stack->parked : stack->saved.top - 1;
+
+    if (newest <= stack->base || newest->return_address & STACK_SIGNAL_MARK)
+        return;
+    uint64_t place = find_word(words, count, sp, newest->return_address);
+    uint64_t distance = place + 8 - newest->stack_pointer;
+    if (!place || !distance || calls_found(stack, newest, ENOUGH, distance) <= 0)
+        return;
+    unsigned doubt = words_changed(stack, newest, distance);
+    if (!best->entry || doubt < best->doubt)
+        *best = (struct copied){stack, newest, doubt};
+}
+
+/* A process of Erlang's that waited goes on where it was, in the middle of a function, by a jump. Its
+ * stack is a part of its heap, which may have been moved. No return address says which one it is; but
+ * those of its calls lie above. */
+bool stack_resume_moved(struct core *core, struct thread *thread, uint64_t sp)
+{
+    enum { MOST_WORDS = 512 };
+    uint64_t words[MOST_WORDS], start, end;
+    struct copied copied = {0};
+
+    if (!core->options.calls_push || !platform_find_mapping(sp, &start, &end))
+        return false;
+    size_t count =
+        (end - sp) / sizeof *words < MOST_WORDS ? (end - sp) / sizeof *words : MOST_WORDS;
+    if (!platform_read(sp, words, count * sizeof *words))
+        return false;
+    for (struct stack *stack = core->stacks; stack; stack = stack->next)
+        if (stack->suspended && !stack->for_signal)
+            look_for_resumed(stack, words, count, sp, &copied);
+    if (!copied.entry)
+        return false;
+    struct stack *stack = copied.stack;
+    ptrdiff_t place = copied.entry - stack->base;
+    uint64_t found = find_word(words, count, sp, copied.entry->return_address) + 8;
+    stack_unsuspend(core, stack);
+    move_stack(core, stack, copied.entry, found);
+    stack_switch_to(core, thread, stack); /* may give the entries more room, elsewhere */
+    thread->hot->top = stack->base + place + 1;
+    return true;
+}
