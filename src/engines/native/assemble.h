@@ -193,7 +193,7 @@ static inline void restore(struct emitter *e, bool flags, unsigned registers)
 {
     if (flags)
         restore_flags(e);
-    for (unsigned reg = RAX; reg <= RSI; reg++)
+    for (unsigned reg = RAX; registers >> reg; reg++)
         if (registers >> reg & 1)
             emit_unspill(e, reg);
 }

@@ -315,10 +315,14 @@ bool cache_is_old(uint64_t code)
     return !shared && (offset < region_start(region()) || offset >= region_end(region()));
 }
 
+void cache_patch(uint32_t offset, uint32_t value)
+{
+    __atomic_store_n((uint32_t *)cache_writable(offset), value, __ATOMIC_RELEASE);
+}
+
 static void patch(uint32_t offset, uint64_t to)
 {
-    uint32_t distance = to - (CACHE_START + offset + 4);
-    __atomic_store_n((uint32_t *)cache_writable(offset), distance, __ATOMIC_RELEASE);
+    cache_patch(offset, to - (CACHE_START + offset + 4));
 }
 
 void cache_link(uint32_t id, struct block *to, uint64_t code)

@@ -102,7 +102,8 @@ enum exit_kind {
 struct exit {
     uint64_t target;        /* where the program goes on; EXIT_CALL_INDIRECT: unknown */
     uint64_t pc;            /* of the branch */
-    uint32_t patch;         /* offset of the 32-bit displacement that linking rewrites, 0: none */
+    uint32_t patch;         /* offset of the 32-bit displacement that linking rewrites, 0: none;
+                             * EXIT_COUNT: that python_counts.c rewrites */
     uint32_t block;         /* number of the block that has this exit */
     uint32_t next_incoming; /* next exit that is linked to the same block */
     uint32_t stub;          /* offset of its code */
@@ -112,7 +113,8 @@ struct exit {
     uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen;
                    * EXIT_COUNT: python_counts.h's */
     uint32_t landing;      /* calls: cache address where their returns go on */
-    uint32_t leaf_landing; /* and those of a leaf; 0: it is no call of one */
+    uint32_t leaf_landing; /* and those of a leaf; 0: it is no call of one. EXIT_COUNT: behind the
+                            * sequence */
     uint16_t pops;         /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
                        * leaves: instructions that the landing's block has yet to count */
     uint32_t site;         /* calls: the core's number, 0 until it is asked for; system calls:
@@ -179,6 +181,9 @@ bool cache_is_old(uint64_t code);
 struct block *cache_add_block(uint64_t pc);
 void cache_publish(struct block *block); /* its code is complete: it may be found */
 uint32_t cache_add_exit(void);
+
+/* The 32 bits at cache offset `offset`, which do not straddle two cache lines, become `value`. */
+void cache_patch(uint32_t offset, uint32_t value);
 
 /* The branch of exit `id` goes to cache address `code`, an entry of `to`, from now on. */
 void cache_link(uint32_t id, struct block *to, uint64_t code);

@@ -306,8 +306,9 @@ static bool take_inner_exit(struct native_thread *thread, uint32_t id)
 {
     uint8_t kind = cache.exits[id].kind;
     if (kind == EXIT_COUNT) {
-        const struct exit exit = cache.exits[id]; /* a copy: the rows move when there are more */
+        struct exit exit = cache.exits[id]; /* a copy: the rows move when there are more */
         lines_take_exit(thread, &exit);
+        cache.exits[id].landing = exit.landing;
     } else if (kind == EXIT_SWAP) {
         core_swap(&core, thread->thread);
     }

@@ -30,6 +30,7 @@
 #include "engines/native/foreseen.h"
 #include "engines/native/jumps.h"
 #include "engines/native/leaves.h"
+#include "engines/native/python_counts.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
@@ -47,11 +48,13 @@ static struct {
 
 /* ---- pieces of sequences ---- */
 
-/* What ran, and `count` more, belongs to the context in register `context`. */
-static void emit_settle(struct emitter *e, unsigned context, unsigned count, bool begins)
+/* What ran, and what the call is yet to count, belongs to the context in register `context`. */
+static void emit_settle(struct translation *t, unsigned context)
 {
-    vectors_emit_count(e, count);
-    vectors_emit_settle(e, context, begins);
+    vectors_emit_count(&t->code, t->folded);
+    vectors_emit_settle(&t->code, context, true);
+    if (python_counts_settle(t))
+        vectors_emit_settle_line(&t->code, context);
 }
 
 void emit_change_context(struct emitter *e, unsigned context, bool is_called)
@@ -125,7 +128,7 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     finish_beside(&lookup, &step, miss);
     if (foreseen && options.line_detail) /* found by its site alone */
         emit_entry_check(e, target, miss);
-    emit_settle(e, RCX, t->folded, true);
+    emit_settle(t, RCX);
     emit_change_context(e, RAX, true);
     vectors_emit_load_top(e, RAX);
     emit_shadow_push(e, RAX, RCX, next, LANDING_UNKNOWN);
@@ -165,7 +168,7 @@ static void emit_call_through(struct translation *t, unsigned index, bool slot)
     emit_room_check(e, cold_store_target(miss));
     emit_load(e, RAX, FIELD(hot.current));
     emit_indirect_child(e, site, miss);
-    emit_settle(e, RAX, t->folded, true);
+    emit_settle(t, RAX);
     emit_change_context(e, RDX, true);
     vectors_emit_load_top(e, RDX);
     emit_shadow_push(e, RDX, RAX, next, LANDING_UNKNOWN);

@@ -294,6 +294,8 @@ static uint64_t transition(struct block *block)
     const struct step step = {NULL, number, block->pc, false};
     struct child_lookup lookup = emit_beside(e, &step);
     vectors_emit_settle(e, RCX, true);
+    if (options.line_detail && options.python)
+        vectors_emit_settle_line(e, RCX);
     emit_change_context(e, RAX, true);
     emit_to_block(e, block, RAX_RCX);
     cold_end(e);

@@ -1,5 +1,7 @@
 /* line_place.c: see line_place.h. */
 #include "engines/native/line_place.h"
+#include "engines/native/python_counts.h"
+#include "engines/native/python_stores.h"
 
 #define LOOK_BACK 12 /* instructions */
 
@@ -100,6 +102,35 @@ static struct candidate best_candidate(const struct translation *t, unsigned fir
     return best;
 }
 
+unsigned line_place_first(const struct translation *t, unsigned first, unsigned end)
+{
+    for (unsigned i = end - 1; i > first; i--)
+        if (python_may_set_line(t, i - 1))
+            return i;
+    return first;
+}
+
+/* An evaluator's run is counted where the flags are dead, or it is as cheap elsewhere; so there has to
+ * be a register too. The last instruction may be behind a look at the frame. */
+static struct line_place evaluated_place(struct translation *t, unsigned first, unsigned end,
+                                         uint32_t run)
+{
+    struct candidate best = {.borrow = BORROW_SPILLED};
+    first = line_place_first(t, first, end);
+    for (unsigned i = end - 1, looked = 0;
+         i-- > first && looked < LOOK_BACK && best.borrow != BORROW_FREE; looked++) {
+        struct candidate other = candidate_at(t, i);
+        if (!other.flags && other.borrow < best.borrow)
+            best = other;
+    }
+    if (best.borrow == BORROW_SPILLED)
+        return (struct line_place){0};
+    return (struct line_place){
+        .index = best.index,
+        .count = lines_plan_evaluated(t, best.index, run, best.borrow, best.reg),
+    };
+}
+
 /* The sequence of a call has the flags and a register free, that of a return or an indirect jump the
  * register. */
 struct line_place line_place(struct translation *t, unsigned first, unsigned end, uint32_t run,
@@ -109,6 +140,8 @@ struct line_place line_place(struct translation *t, unsigned first, unsigned end
     const unsigned sequence_cost = 4;
     bool calls = last->class == CLASS_CALL || last->class == CLASS_CALL_INDIRECT;
     bool drops = last->class == CLASS_RETURN && last->immediate;
+    if (run && python_counts_settle(t))
+        return evaluated_place(t, first, end, run);
     if (!lines_have_room(t, run, stub))
         return (struct line_place){0};
     struct candidate best = {.flags = false, .borrow = BORROW_SPILLED, .reg = REGISTER_RAX};

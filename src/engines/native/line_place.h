@@ -15,8 +15,11 @@
 struct line_place {
     unsigned index;          /* before this instruction */
     bool folds;              /* or in the sequence of the last one */
-    struct line_count count; /* has room, if there is such a place */
+    struct line_count count; /* has room or is an evaluator's, if there is such a place */
 };
+
+/* Runs are counted behind looks at the Python line, which may lead elsewhere. */
+unsigned line_place_first(const struct translation *t, unsigned first, unsigned end);
 
 /* The best in the segment from `first` to `end`, for run `run` that ends in PLT stub `stub`. */
 struct line_place line_place(struct translation *t, unsigned first, unsigned end, uint32_t run,

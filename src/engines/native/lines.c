@@ -233,13 +233,17 @@ uint32_t lines_stub(const struct translation *t, unsigned last)
 /* Which registers the sequence borrows. */
 static unsigned borrowed(const struct line_count *count)
 {
-    return count->place || count->evaluated ? 1 << RAX : ALL_THREE;
+    if (count->evaluated)
+        return count->borrow == BORROW_FREE ? 0 : 1u << count->reg;
+    return count->place ? 1 << RAX : ALL_THREE;
 }
 
-static struct line_count plan(struct line_counter counter, struct code_function *function,
-                              bool flags, uint32_t exit_id)
+static struct line_count plan_with(struct line_counter counter, struct code_function *function,
+                                   bool flags, uint32_t exit_id, enum line_borrow borrow,
+                                   unsigned reg)
 {
-    struct line_count count = {.number = counter.run, .flags = flags, .exit_id = exit_id};
+    struct line_count count = {
+        .number = counter.run, .flags = flags, .exit_id = exit_id, .borrow = borrow, .reg = reg};
     count.evaluated = function && python_counts_begin(function);
     count.place = count.evaluated ? 0 : place_of(counter, function);
     cache.exits[exit_id].site = count.number;
@@ -249,10 +253,18 @@ static struct line_count plan(struct line_counter counter, struct code_function 
     return count;
 }
 
+static struct line_count plan(struct line_counter counter, struct code_function *function,
+                              bool flags, uint32_t exit_id)
+{
+    return plan_with(counter, function, flags, exit_id, BORROW_SPILLED, RAX);
+}
+
 struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,
                              uint32_t exit_id)
 {
-    return plan((struct line_counter){number, 0}, function, flags, exit_id);
+    struct line_count count = plan((struct line_counter){number, 0}, function, flags, exit_id);
+    count.is_python = true;
+    return count;
 }
 
 static struct code_function *counting_function(const struct translation *t)
@@ -282,6 +294,15 @@ struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t
                                    .has_room = true};
     struct line_count count = plan(counter, function, flags, new_exit(t, index, EXIT_COUNT, 0));
     count.is_python = t->python;
+    return count;
+}
+
+struct line_count lines_plan_evaluated(struct translation *t, unsigned index, uint32_t number,
+                                       enum line_borrow borrow, unsigned reg)
+{
+    struct line_count count = plan_with((struct line_counter){number, 0}, t->function, false,
+                                        new_exit(t, index, EXIT_COUNT, 0), borrow, reg);
+    count.is_python = true;
     return count;
 }
 
@@ -355,20 +376,19 @@ void lines_emit(struct emitter *e, const struct line_count *count)
             emit_unspill(e, count->reg);
         return;
     }
-    bool told = false;
     cache.exits[count->exit_id].landing = e->address;
-    emit_spill(e, RAX);
+    if (count->borrow != BORROW_FREE)
+        emit_spill(e, count->reg);
     if (count->flags)
         save_flags(e);
     if (count->evaluated)
-        told = python_counts_emit(e, count);
+        python_counts_emit(e, count);
     else if (count->place)
         emit_placed(e, count);
     else
         emit_hashed(e, count);
-    restore(e, count->flags, borrowed(count));
-    if (told)
-        cache.exits[count->exit_id].landing = e->address;
+    restore(e, count->flags, count->borrow == BORROW_SPILLED ? borrowed(count) : 0);
+    cache.exits[count->exit_id].leaf_landing = e->address;
 }
 
 /* ---- counts on their way to the core ---- */
@@ -388,10 +408,11 @@ static void flush_slot(struct line_slot *slot)
     *slot = (struct line_slot){0};
 }
 
-void lines_take_exit(struct native_thread *thread, const struct exit *exit)
+void lines_take_exit(struct native_thread *thread, struct exit *exit)
 {
     if (exit->slot) {
-        python_counts_take_exit(thread->hot.current, exit->site);
+        if (python_counts_take_exit(thread->hot.current, exit))
+            exit->landing = exit->leaf_landing;
         return;
     }
     if (exit->pops) {

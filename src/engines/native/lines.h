@@ -54,7 +54,7 @@ struct line_count {
     uint32_t place;   /* in the contexts of its function, from 1 on; 0: none */
     bool flags;       /* are live */
     bool has_room;    /* in every context */
-    uint8_t borrow;   /* if it has room: enum line_borrow, */
+    uint8_t borrow;   /* enum line_borrow, */
     uint8_t reg;      /* and which */
     bool evaluated;   /* by a Python evaluator: python_counts.h */
     bool is_python;   /* the current context may have changed without a word to the thread */
@@ -88,13 +88,18 @@ struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t
                                  uint32_t stub, bool flags);
 bool lines_have_room(const struct translation *t, uint32_t number, uint32_t stub);
 
+/* The same for a run of an evaluator whose frames are watched, where the flags are dead. */
+struct line_count lines_plan_evaluated(struct translation *t, unsigned index, uint32_t number,
+                                       enum line_borrow borrow, unsigned reg);
+
 /* In the midst of a sequence that has register `reg` free, a run that has room; if it has no place,
  * nothing. In cold code, where flags are live, then on to `to`. */
 void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned reg);
 uint64_t lines_cold_folded(const struct line_count *count, uint64_t to);
 
-/* The exit was taken: the counter gets its room. `exit` is no row of the cache's, but a copy. */
-void lines_take_exit(struct native_thread *thread, const struct exit *exit);
+/* The exit was taken: the counter gets its room, and the sequence is begun again at exit->landing. But
+ * that may change. `exit` is no row of the cache's, but a copy. */
+void lines_take_exit(struct native_thread *thread, struct exit *exit);
 
 /* All that contexts have counted is in the core. `alone`: no other thread of the process runs. */
 void lines_flush_contexts(bool alone);

@@ -4,9 +4,10 @@
 #include "engines/native/arena.h"
 #include "engines/native/assemble.h"
 #include "engines/native/record.h"
+#include "engines/native/translation.h"
 
-/* How far places are known to functions; runs beyond that are told one by one. As many counters can be
- * reached with sixteen bits. */
+/* How many runs have places; those beyond are told one by one. As many counters can be reached with
+ * sixteen bits. */
 #define PLACES 8000
 
 /* The runs that a Python function has run, in that order; or those of evaluators by themselves. */
@@ -21,7 +22,8 @@ struct run_set {
 struct python_places {
     struct run_set *set;
     uint32_t capacity;
-    uint16_t offsets[PLACES]; /* from the block on, by a run's place; 0: none */
+    uint16_t
+        offsets[PLACES]; /* from the block on, by a run's place; 0: none, as that of NO_PLACE */
 };
 
 _Static_assert(PLACES * sizeof(uint64_t) < UINT16_MAX - 64, "with the head of a block");
@@ -45,7 +47,9 @@ struct counter_block {
 /* What an evaluator's code_function.engine points to. */
 static char evaluator;
 
-/* By the core's number of a run: its place, from 1 on. */
+/* By the core's number of a run: its place, in the order in which runs were first executed, as few of
+ * those that are translated ever are. */
+#define NO_PLACE 0
 static struct {
     uint32_t *places;
     uint32_t capacity, count;
@@ -54,6 +58,11 @@ static struct {
 bool python_counts_apply(const struct code_function *function)
 {
     return function && function->engine == &evaluator;
+}
+
+bool python_counts_settle(const struct translation *t)
+{
+    return options.line_detail && t->python && python_counts_apply(t->function);
 }
 
 bool python_counts_begin(struct code_function *function)
@@ -84,10 +93,16 @@ static void keep_room(uint32_t **list, uint32_t *capacity, uint32_t number, uint
 
 static uint32_t place_of(uint32_t run)
 {
+    return run < known.capacity ? known.places[run] : NO_PLACE;
+}
+
+/* Now that it runs; but there may be none left. */
+static uint32_t make_place(uint32_t run)
+{
     keep_room(&known.places, &known.capacity, run, 4096);
-    if (!known.places[run])
+    if (!known.places[run] && known.count + 1 < PLACES)
         known.places[run] = ++known.count;
-    return known.places[run] - 1;
+    return known.places[run];
 }
 
 static struct run_set *set_of(struct code_function *function)
@@ -132,26 +147,43 @@ static const struct python_places *places_with(struct run_set *set, uint32_t run
 
 /* ---- counting ---- */
 
-bool python_counts_emit(struct emitter *e, const struct line_count *count)
+/* What a run adds to the line that it is for. Loses rax, which is borrowed where lines are none. */
+static void emit_line_instructions(struct emitter *e, const struct line_count *count)
 {
-    uint32_t place = place_of(count->number);
+    unsigned instructions = core.blocks[count->number].instructions;
+    if (count->is_python) {
+        vectors_emit_count(e, instructions);
+        return;
+    }
     emit_load(e, RAX, FIELD(hot.current));
     emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + calls], instructions */
     emit_byte(e, CONTEXT(calls));
-    emit_byte(e, core.blocks[count->number].instructions);
-    if (place >= PLACES) {
-        emit_jump(e, count->miss);
-        return true;
-    }
-    emit_load(e, RAX, FIELD(counters));
-    op_far(e, OP_LOAD, RAX, RAX, BLOCK(places));
-    emit_bytes(e, "\x0f\xb7\x80", 3); /* movzx eax, word [rax + offset of the place] */
-    emit_u32(e, offsetof(struct python_places, offsets) + place * sizeof(uint16_t));
-    op_register32(e, OP_TEST, RAX, RAX);
+    emit_byte(e, instructions);
+}
+
+static uint32_t displacement(uint32_t place)
+{
+    return offsetof(struct python_places, offsets) + place * sizeof(uint16_t);
+}
+
+void python_counts_emit(struct emitter *e, const struct line_count *count)
+{
+    const unsigned reg = count->reg, low = reg & 7, extended = reg > 7 ? 5 : 0; /* REX.R, REX.B */
+    const uint8_t load_places[] = {0x48 | extended, OP_LOAD, 0x80 | low << 3 | low};
+    const uint8_t load_offset[] = {0x40 | extended, 0x0f, 0xb7, 0x80 | low << 3 | low}; /* movzx */
+    const uint8_t test[] = {0x40 | extended, OP_TEST, 0xc0 | low << 3 | low};
+    emit_load(e, reg, FIELD(counters));
+    emit_bytes(e, load_places, sizeof load_places);
+    emit_u32(e, BLOCK(places));
+    emit_align_patch(e, sizeof load_offset);
+    emit_bytes(e, load_offset, sizeof load_offset);
+    cache.exits[count->exit_id].patch = e->address - CACHE_START;
+    emit_u32(e, displacement(place_of(count->number)));
+    emit_bytes(e, test, sizeof test);
     jump_if(e, IF_EQUAL, count->miss);
-    op_thread(e, OP_ADD, RAX, FIELD(counters));
-    emit_increment(e, RAX, -LINE_ORIGIN);
-    return false;
+    op_thread(e, OP_ADD, reg, FIELD(counters));
+    emit_increment(e, reg, -LINE_ORIGIN);
+    emit_line_instructions(e, count);
 }
 
 static bool is_line(const struct context *context)
@@ -166,14 +198,16 @@ static struct counter_block *block_of(const struct context *context)
                : NULL;
 }
 
-void python_counts_take_exit(struct context *context, uint32_t run)
+bool python_counts_take_exit(struct context *context, const struct exit *exit)
 {
     struct context *owner = is_line(context) ? context->parent : context;
-    if (place_of(run) >= PLACES) {
-        counts_add_late(&core.counts, owner->key + run, 1);
-        owner->calls -= core.blocks[run].instructions; /* which its line will give it */
-        return;
+    uint32_t run = exit->site, place = make_place(run);
+    if (place == NO_PLACE) {
+        counts_add_late(&core.counts,
+                        python_counts_key(context, core.blocks[run].instructions) + run, 1);
+        return true;
     }
+    cache_patch(exit->patch, displacement(place));
     const struct python_places *places = places_with(set_of(owner->function), run);
     struct counter_block *block = block_of(owner);
     if (!block || block->places != places) {
@@ -183,8 +217,8 @@ void python_counts_take_exit(struct context *context, uint32_t run)
         larger->places = places;
         owner->counters = (uint64_t)larger + LINE_ORIGIN;
     }
-    context->calls -= core.blocks[run].instructions;
     context->counters = owner->counters;
+    return false;
 }
 
 uint64_t python_counts_key(struct context *context, int64_t instructions)

@@ -5,7 +5,7 @@
  * for the function (P below), whichever of its lines is current (L), and of a line it is counted
  * how many instructions ran: a line has no counters of its own.
  *
- *     L ──┐   .calls: instructions. Nobody calls a line
+ *     L ──┐   .calls: instructions, settled there before another context runs. Nobody calls a line
  *     L ──┼─> counters of P ──> places: which of them is which run's
  *     P ──┘
  *
@@ -34,13 +34,15 @@ extern struct python_places python_no_places;
 bool python_counts_begin(struct code_function *function);
 bool python_counts_apply(const struct code_function *function);
 
-/* The part of lines_emit between what is saved and what is restored. True: the run has no place, and
- * its exit is always taken. */
-bool python_counts_emit(struct emitter *e, const struct line_count *count);
+/* The part of lines_emit between what is saved and what is restored. Where frames are watched, the
+ * line's instructions are a running count (vectors.h): python_counts_settle says before which calls it
+ * is to be settled. */
+void python_counts_emit(struct emitter *e, const struct line_count *count);
+bool python_counts_settle(const struct translation *t);
 
-/* The sequence found no counter for `run`, and will be begun again; or it has no place, and has been
- * counted. */
-void python_counts_take_exit(struct context *context, uint32_t run);
+/* The sequence found no counter for the exit's run, and is to be begun again. True: there never will
+ * be one, and the run has been counted. */
+bool python_counts_take_exit(struct context *context, const struct exit *exit);
 
 /* `instructions` more, or fewer, are counted past the counters: the key to count them with. */
 uint64_t python_counts_key(struct context *context, int64_t instructions);

@@ -30,6 +30,7 @@ static struct shared {
     uint64_t events[PYTHON_EVENTS];
 } shared[4];
 static unsigned shared_next;
+uint64_t dump_shared[8];
 
 static struct python_code_slot *python_code_slot(const struct native_thread *thread, uint64_t code)
 {
@@ -114,6 +115,8 @@ static void emit_frame_back(struct emitter *e, const struct python_layout *layou
     emit_store(e, FIELD(hot.python_frame), RAX);
     emit_set_top(e, -1);
     emit_load(e, RCX, FIELD(hot.current));
+    if (has_lines())
+        vectors_emit_settle_line(e, RCX);
     vectors_emit_settle(e, RCX, false);
     op_far(e, OP_LOAD, RAX, RDX, BEFORE(context));
     emit_store(e, FIELD(hot.current), RAX);
@@ -193,7 +196,7 @@ static void emit_count_call(struct emitter *e, const struct python_layout *layou
 {
     uint8_t *runs = NULL, *makes = NULL;
     if (has_lines()) {
-        vectors_emit_settle(e, RDX, false);
+        vectors_emit_settle_line(e, RDX);
         op_memory(e, OP_LOAD, RCX, RAX, CONTEXT(counters));
         emit_store(e, FIELD(counters), RCX);
     }
@@ -342,10 +345,13 @@ static void emit_left(struct emitter *e, const struct python_layout *layout, int
     emit_store(e, FIELD(hot.python_frame), RAX);
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(state));
     emit_store(e, FIELD(hot.python_state), RAX);
-    if (has_lines())
-        emit_line_watch(e, layout, entry);
-    else
+    if (!has_lines()) {
         emit_done(e);
+        return;
+    }
+    emit_load(e, RAX, FIELD(hot.current));
+    vectors_emit_settle_line(e, RAX);
+    emit_line_watch(e, layout, entry);
 }
 
 /* An activation has its base, and the frame that it was called for unless that is over. */
@@ -396,6 +402,11 @@ static struct shared *shared_for(struct python_module *module)
         emit_line(&cold, &module->layout, slow);
     made->end = cold.address;
     cold_end(&cold);
+    for (int i = 0; i < 4; i++)
+        dump_shared[i] = made->events[i];
+    dump_shared[4] = made->start;
+    dump_shared[5] = made->end;
+    dump_shared[6] = slow;
     return made;
 }
 

@@ -281,9 +281,11 @@ void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t s
     op_far(e, OP_LOAD, RCX, RDX, NEWEST(context));
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
     jump_if(e, IF_NOT_EQUAL, slow);
+    op_register(e, OP_LOAD, RAX, RCX);
     op_far(e, OP_LOAD, RCX, RDX, NEWEST(frame));
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.python_frame));
     jump_if(e, IF_NOT_EQUAL, slow);
+    vectors_emit_settle_line(e, RAX);
     compare_zero(e, RDX, NEWEST(place.steps));
     jumps_add(&elsewhere, jump_far_ahead(e, IF_EQUAL));
     load_pointer(e, layout);

@@ -39,6 +39,8 @@ static void emit_event(struct emitter *e, uint32_t id, uint64_t code, int uncoun
     emit_u32(e, id);
     emit_spill(e, RCX);
     emit_spill(e, RDX);
+    if (options.line_detail) /* runs are counted by now */
+        uncounted = 0;
     vectors_emit_add(e, uncounted);
     store_thread_constant(e, FIELD(code), e->address + store_bytes + jump_bytes);
     emit_jump(e, code);
@@ -290,9 +292,11 @@ void python_take_exit(struct native_thread *thread, const struct exit *exit)
         take_frame(thread);
         break;
     case EXIT_PYTHON_LEAVE:
+        record_settle(thread);
         python_leave(&core, thread->thread);
         break;
     case EXIT_PYTHON_LINE:
+        record_settle(thread);
         take_line(thread);
         break;
     default:

@@ -28,8 +28,11 @@ void record_init(char **command);
  * detail there is nothing to settle (lines.h), and the register is no count. */
 static inline void record_settle(struct native_thread *thread)
 {
-    if (options.line_detail)
+    if (options.line_detail) {
+        thread->hot.current->calls += thread->instructions; /* python_counts.h */
+        thread->instructions = 0;
         return;
+    }
     thread->hot.current->self_instructions += thread->instructions;
     thread->hot.current->calls += thread->calls;
     thread->instructions = thread->calls = 0;

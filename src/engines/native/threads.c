@@ -117,7 +117,8 @@ struct native_thread *threads_first(uint64_t stack_pointer)
 /* One that waits with a leaf has its frame from now on; of one that runs, nothing is known. */
 static void settle(struct native_thread *thread)
 {
-    if (thread->leaf_instructions && !__atomic_load_n(&thread->in_cache, __ATOMIC_ACQUIRE))
+    if (!options.line_detail && thread->leaf_instructions &&
+        !__atomic_load_n(&thread->in_cache, __ATOMIC_ACQUIRE))
         leaves_make_frame(thread);
     record_settle(thread);
     lines_flush(thread);

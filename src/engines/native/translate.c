@@ -419,13 +419,10 @@ static unsigned segment_instructions(const struct translation *t, unsigned first
 }
 
 /* Before the last instruction, but not between one that sets flags and its branch: processors
- * make one of the two. To count lines, the last place where the flags are dead; and behind looks at
- * the Python line, which may lead elsewhere. */
+ * make one of the two. To count lines, the last place where the flags are dead. */
 static unsigned count_place(const struct translation *t, unsigned first, unsigned end)
 {
-    for (unsigned i = end - 1; i > first; i--)
-        if (python_may_set_line(t, i - 1))
-            first = i;
+    first = line_place_first(t, first, end);
     for (unsigned i = end; options.line_detail && i-- > first;)
         if (flags_dead(t, i))
             return i;
@@ -477,7 +474,7 @@ static void emit_segment(struct translation *t, unsigned first, unsigned end)
         where = line_place(t, first, end, run, stub);
     bool folds = !whole && folds_count(t, end - 1) && (!lines || where.folds);
     bool adds = !folds && !defers && t->uncounted + counted;
-    bool placed = where.count.has_room;
+    bool placed = where.count.has_room || where.count.evaluated;
     unsigned place = whole ? first : placed ? where.index : count_place(t, first, end);
     t->ahead = -(int)t->uncounted;
     t->segments[t->segment_count++] = run;

@@ -148,19 +148,24 @@ static unsigned own_constant(unsigned which)
     }
 }
 
+/* op reg, first, from: all of them among the highest eight */
+static void op_registers(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
+                         unsigned from)
+{
+    uint8_t *prefix = e->out;
+    emit_prefix(e, op, reg, first);
+    prefix[1] &= vectors.evex ? ~0x60 : ~0x20; /* X and B, or B, inverted */
+    emit_byte(e, 0xc0 | (reg & 7) << 3 | (from & 7));
+}
+
 /* op reg, first, the constant, from its register if it has one */
 static void op_own_constant(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
                             unsigned which)
 {
-    unsigned from = own_register(which);
-    if (!vectors.evex) {
+    if (vectors.evex)
+        op_registers(e, op, reg, first, own_register(which));
+    else
         op_constant(e, op, reg, first, own_constant(which));
-        return;
-    }
-    uint8_t *prefix = e->out;
-    emit_evex(e, op, reg, first, 0);
-    prefix[1] &= ~((from >> 4 & 1) << 6 | (from >> 3 & 1) << 5); /* X and B, inverted */
-    emit_byte(e, 0xc0 | (reg & 7) << 3 | (from & 7));
 }
 
 /* op reg, first, [context + self_instructions] */
@@ -236,6 +241,16 @@ void vectors_emit_settle_from(struct emitter *e, unsigned context, unsigned inst
     op_constant(e, LOAD, vectors.count, 0, instructions);
 }
 
+/* count = {0, 0} */
+static void emit_clear_count(struct emitter *e)
+{
+    /* In VEX the second register has its extension bit where emit_prefix has none to give. */
+    if (vectors.evex)
+        emit_bytes(e, "\x62\x01\x85\x00\xef\xff", 6); /* vpxorq xmm31, xmm31, xmm31 */
+    else
+        emit_bytes(e, "\xc4\x41\x01\xef\xff", 5); /* vpxor xmm15, xmm15, xmm15 */
+}
+
 void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
 {
     if (options.line_detail)
@@ -245,12 +260,7 @@ void vectors_emit_settle(struct emitter *e, unsigned context, bool begins)
         op_own_constant(e, LOAD, vectors.count, 0, OWN_ONE);
         return;
     }
-    /* In VEX the second register has its extension bit where emit_prefix has none to give. */
-    if (vectors.evex) {
-        emit_bytes(e, "\x62\x01\x85\x00\xef\xff", 6); /* vpxorq xmm31, xmm31, xmm31 */
-    } else {
-        emit_bytes(e, "\xc4\x41\x01\xef\xff", 5); /* vpxor xmm15, xmm15, xmm15 */
-    }
+    emit_clear_count(e);
 }
 
 void vectors_emit_settle_leaf(struct emitter *e, unsigned context)
@@ -260,12 +270,13 @@ void vectors_emit_settle_leaf(struct emitter *e, unsigned context)
     op_own_constant(e, LOAD, vectors.leaf, 0, OWN_ONE);
 }
 
+/* op leaf, [base + offset]: at line detail, where there are no leaves, that register is free. */
 static void op_word(struct emitter *e, struct vector_op op, unsigned base, int offset)
 {
     int scaled = vectors.evex ? offset / 8 : offset; /* EVEX scales what has eight bits */
     bool near = scaled == (int8_t)scaled;
-    emit_prefix(e, op, vectors.count, 0);
-    emit_byte(e, (near ? 0x40 : 0x80) | (vectors.count & 7) << 3 | base);
+    emit_prefix(e, op, vectors.leaf, 0);
+    emit_byte(e, (near ? 0x40 : 0x80) | (vectors.leaf & 7) << 3 | base);
     if (near)
         emit_byte(e, scaled);
     else
@@ -275,8 +286,16 @@ static void op_word(struct emitter *e, struct vector_op op, unsigned base, int o
 void vectors_emit_increment(struct emitter *e, unsigned base, int offset)
 {
     op_word(e, LOAD_64, base, offset);
-    op_own_constant(e, ADD, vectors.count, vectors.count, OWN_ONE);
+    op_own_constant(e, ADD, vectors.leaf, vectors.leaf, OWN_ONE);
     op_word(e, STORE_64, base, offset);
+}
+
+void vectors_emit_settle_line(struct emitter *e, unsigned context)
+{
+    op_word(e, LOAD_64, context, offsetof(struct context, calls));
+    op_registers(e, ADD, vectors.leaf, vectors.leaf, vectors.count);
+    op_word(e, STORE_64, context, offsetof(struct context, calls));
+    emit_clear_count(e);
 }
 
 void vectors_emit_load_top(struct emitter *e, unsigned reg)

@@ -3,7 +3,8 @@
  *
  *   count   {instructions executed, calls made} since they were last settled into the context
  *   top     the shadow stack's top
- *   leaf    {instructions executed, calls made} by the leaf that runs (leaves.h); else {0, 1}
+ *   leaf    {instructions executed, calls made} by the leaf that runs (leaves.h); else {0, 1}; at
+ *           line detail it is free for whoever needs one
  *   and, where there is AVX-512, constants: what a push adds to top, what a pop does, and what a
  *   call sets count to, or one to be added to a counter at line detail
  *
@@ -38,9 +39,10 @@ void vectors_emit_count(struct emitter *e, unsigned instructions);
 void vectors_emit_add(struct emitter *e, int instructions);
 
 /* What was counted is added to the context in register `context`; what follows is counted from
- * nothing or, if it `begins` with a call, from one call. At line detail nothing is: the register is
- * free for whoever needs one. */
+ * nothing or, if it `begins` with a call, from one call. At line detail nothing is, except that
+ * Python's lines have their instructions (python_counts.h): those are added to .calls. */
 void vectors_emit_settle(struct emitter *e, unsigned context, bool begins);
+void vectors_emit_settle_line(struct emitter *e, unsigned context);
 
 /* The same, and the count begins with so many instructions, which are about to run. */
 void vectors_emit_settle_from(struct emitter *e, unsigned context, unsigned instructions);
