@@ -118,6 +118,17 @@ bool stack_is_in(const struct stack *stack, uint64_t start, uint64_t end)
 
 /* An empty stack whose bottom hangs at `context`. The object of a stack that began at the same
  * place is used again: its memory has a new life. */
+/* One more than is asked for: an engine may have the current context in the entry that comes next. */
+static struct stack_entry *entries_allocate(size_t count)
+{
+    return platform_allocate((count + 1) * sizeof(struct stack_entry));
+}
+
+static void entries_release(struct stack_entry *entries, size_t count)
+{
+    platform_release(entries, (count + 1) * sizeof *entries);
+}
+
 struct stack *stack_new(struct core *core, struct context *context, uint64_t sp)
 {
     struct stack *stack = core->stacks;
@@ -131,7 +142,7 @@ struct stack *stack_new(struct core *core, struct context *context, uint64_t sp)
         stack = platform_allocate(sizeof *stack);
         stack->next = core->stacks;
         core->stacks = stack;
-        stack->base = platform_allocate(FIRST_ENTRIES * sizeof *stack->base);
+        stack->base = entries_allocate(FIRST_ENTRIES);
         stack->limit = stack->base + FIRST_ENTRIES;
     }
     stack->plane = core->plane;
@@ -157,7 +168,7 @@ void stack_release(struct core *core, struct stack *stack)
         at = &(*at)->next;
     *at = stack->next;
     stack_forget_swapped(stack);
-    platform_release(stack->base, (stack->limit - stack->base) * sizeof *stack->base);
+    entries_release(stack->base, stack->limit - stack->base);
     python_frames_release(&stack->python);
     platform_release(stack, sizeof *stack);
 }
@@ -169,10 +180,10 @@ void stack_reserve(struct stack *stack, size_t count)
 
     if (capacity >= count)
         return;
-    platform_release(stack->base, capacity * sizeof *stack->base);
+    entries_release(stack->base, capacity);
     while (capacity < count)
         capacity *= 2;
-    stack->base = platform_allocate(capacity * sizeof *stack->base);
+    stack->base = entries_allocate(capacity);
     stack->limit = stack->base + capacity;
 }
 
@@ -180,13 +191,13 @@ void core_grow_stack(struct core *core, struct thread *thread)
 {
     struct stack *stack = thread->stack;
     size_t count = stack->limit - stack->base;
-    struct stack_entry *base = platform_allocate(2 * count * sizeof *base);
+    struct stack_entry *base = entries_allocate(2 * count);
 
     (void)core;
     for (size_t i = 0; i < count; i++)
         base[i] = stack->base[i];
     thread->hot->top = base + (thread->hot->top - stack->base);
-    platform_release(stack->base, count * sizeof *base);
+    entries_release(stack->base, count);
     stack->base = base;
     stack->limit = base + 2 * count;
     thread->hot->limit = stack->limit;

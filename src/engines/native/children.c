@@ -2,6 +2,7 @@
 #include "engines/native/children.h"
 #include "engines/native/assemble.h"
 #include "engines/native/callees.h"
+#include "engines/native/fast.h"
 #include "engines/native/record.h"
 
 #define SLOT_MASK ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
@@ -292,7 +293,7 @@ static uint64_t cold_child_of_current(const struct step *step, uint64_t miss, ui
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
     emit_spill(&cold, RCX);
-    emit_load(&cold, RCX, FIELD(hot.current));
+    emit_load_current(&cold, RCX);
     emit_jump(&cold, look);
     cold_end(&cold);
     return address;
@@ -301,12 +302,12 @@ static uint64_t cold_child_of_current(const struct step *step, uint64_t miss, ui
 void emit_child_of_current(struct emitter *e, const struct step *step, uint64_t miss)
 {
     if (step->foreseen) {
-        emit_load(e, RCX, FIELD(hot.current));
+        emit_load_current(e, RCX);
         struct child_lookup lookup = emit_beside(e, step);
         finish_beside(&lookup, step, miss);
         return;
     }
-    emit_load(e, RAX, FIELD(hot.current));
+    emit_load_current(e, RAX);
     struct child_lookup lookup = emit_look_beside(e, RAX, step);
     end_lookup(&lookup, cold_child_of_current(step, miss, lookup.back));
 }

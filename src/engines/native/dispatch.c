@@ -351,7 +351,7 @@ uint64_t thread_dispatch(struct native_thread *thread)
     lock_take(&cache.lock);
     if (take_inner_exit(thread, thread->exit_id)) {
         uint64_t again = cache.exits[thread->exit_id].landing;
-        lines_enter(thread);
+        fast_enter(thread);
         lock_give(&cache.lock);
         return again;
     }
@@ -370,7 +370,7 @@ uint64_t thread_dispatch(struct native_thread *thread)
         progress_tell();
     lock_give(&cache.lock);
     signals_safe_point(thread);
-    lines_enter(thread);
+    fast_enter(thread);
     return code;
 }
 
@@ -378,7 +378,7 @@ void thread_dispatch_inner(struct native_thread *thread)
 {
     lock_take(&cache.lock);
     python_take_exit(thread, &cache.exits[thread->exit_id]);
-    lines_enter(thread);
+    fast_enter(thread);
     lock_give(&cache.lock);
 }
 
@@ -388,7 +388,7 @@ uint64_t thread_enter(struct native_thread *thread)
     if (thread->generation != cache.generation)
         fast_renew(thread);
     core_keep_room(&core, thread->thread);
-    lines_enter(thread);
+    fast_enter(thread);
     return CACHE_START + block->code;
 }
 

@@ -57,30 +57,67 @@ static void emit_settle(struct translation *t, unsigned context)
         vectors_emit_settle_line(&t->code, context);
 }
 
-void emit_change_context(struct emitter *e, unsigned context, bool is_called)
+void emit_load_current(struct emitter *e, unsigned reg)
 {
-    emit_store(e, FIELD(hot.current), context);
-    if (!options.line_detail)
+    if (options.line_detail) {
+        emit_load(e, reg, FIELD(hot.current));
         return;
+    }
+    vectors_emit_load_top(e, reg);
+    op_memory(e, OP_LOAD, reg, reg, ENTRY(context));
+}
+
+void emit_store_current(struct emitter *e, unsigned reg, unsigned scratch)
+{
+    if (options.line_detail) {
+        emit_store(e, FIELD(hot.current), reg);
+        return;
+    }
+    vectors_emit_load_top(e, scratch);
+    op_memory(e, OP_STORE, reg, scratch, ENTRY(context));
+}
+
+/* At line detail, the context in the register has become the current one; it is lost. */
+static void emit_counters(struct emitter *e, unsigned context, bool is_called)
+{
     if (is_called)
         emit_increment(e, context, CONTEXT(calls));
     op_memory(e, OP_LOAD, context, context, CONTEXT(counters));
     emit_store(e, FIELD(counters), context);
 }
 
-/* Pushes the shadow entry; `top` and `context` are lost. */
-static void emit_shadow_push(struct emitter *e, unsigned top, unsigned context,
+void emit_change_context(struct emitter *e, unsigned context, unsigned scratch, bool is_called)
+{
+    emit_store_current(e, context, scratch);
+    if (options.line_detail)
+        emit_counters(e, context, is_called);
+}
+
+/* `child` becomes the current context, `context` being the one that was, and the shadow entry is
+ * pushed. Both registers are lost. */
+static void emit_shadow_push(struct emitter *e, unsigned context, unsigned child,
                              uint64_t return_address, uint64_t landing)
 {
-    op_memory(e, OP_STORE, context, top, ENTRY(context));
+    unsigned top = context, scratch = child;
+    if (options.line_detail) {
+        emit_store(e, FIELD(hot.current), child);
+        emit_counters(e, child, true);
+        top = child;
+        scratch = context;
+    }
+    vectors_emit_load_top(e, top);
+    if (options.line_detail)
+        op_memory(e, OP_STORE, context, top, ENTRY(context));
+    else
+        op_memory(e, OP_STORE, child, top, sizeof(struct stack_entry) + ENTRY(context));
     if (fits_in_32(return_address)) {
         store_constant(e, top, ENTRY(return_address), return_address);
     } else {
-        emit_constant(e, context, return_address);
-        op_memory(e, OP_STORE, context, top, ENTRY(return_address));
+        emit_constant(e, scratch, return_address);
+        op_memory(e, OP_STORE, scratch, top, ENTRY(return_address));
     }
-    lea_above_stack(e, context);
-    op_memory(e, OP_STORE, context, top, ENTRY(stack_pointer));
+    lea_above_stack(e, scratch);
+    op_memory(e, OP_STORE, scratch, top, ENTRY(stack_pointer));
     store_constant(e, top, ENTRY(code), landing);
     vectors_emit_push(e);
 }
@@ -122,16 +159,14 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
         emit_spill(e, RCX);
     lines_emit_folded(e, &t->folded_line, RCX);
     emit_room_check(e, miss);
-    emit_load(e, RCX, FIELD(hot.current));
+    emit_load_current(e, RCX);
     const struct step step = {t->function, site, target, foreseen};
     struct child_lookup lookup = emit_beside(e, &step);
     finish_beside(&lookup, &step, miss);
     if (foreseen && options.line_detail) /* found by its site alone */
         emit_entry_check(e, target, miss);
     emit_settle(t, RCX);
-    emit_change_context(e, RAX, true);
-    vectors_emit_load_top(e, RAX);
-    emit_shadow_push(e, RAX, RCX, next, LANDING_UNKNOWN);
+    emit_shadow_push(e, RCX, RAX, next, LANDING_UNKNOWN);
     restore(e, flags, RAX_RCX);
     emit_align_patch(e, 1);
     emit_byte(e, 0xe9);
@@ -166,12 +201,10 @@ static void emit_call_through(struct translation *t, unsigned index, bool slot)
     emit_spill(e, RDX);
     lines_emit_folded(e, &t->folded_line, RDX);
     emit_room_check(e, cold_store_target(miss));
-    emit_load(e, RAX, FIELD(hot.current));
+    emit_load_current(e, RAX);
     emit_indirect_child(e, site, miss);
     emit_settle(t, RAX);
-    emit_change_context(e, RDX, true);
-    vectors_emit_load_top(e, RDX);
-    emit_shadow_push(e, RDX, RAX, next, LANDING_UNKNOWN);
+    emit_shadow_push(e, RAX, RDX, next, LANDING_UNKNOWN);
     emit_unspill(e, RDX);
     jumps_emit_go(e, TARGET_CALLED);
     returns_finish_call(t, index, start, id);
@@ -303,10 +336,21 @@ bool folds_count(const struct translation *t, unsigned index)
 
 /* ---- in and out ---- */
 
+void emit_tell_current(struct emitter *e)
+{
+    if (options.line_detail)
+        return;
+    emit_load_current(e, RAX);
+    emit_store(e, FIELD(hot.current), RAX);
+}
+
 static uint64_t leave_code(void)
 {
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
+    emit_spill(&cold, RAX);
+    emit_tell_current(&cold);
+    emit_unspill(&cold, RAX);
     vectors_emit_give(&cold);
     store_thread_constant(&cold, FIELD(in_cache), 0);
     jump_through_thread(&cold, FIELD(leave));
@@ -352,7 +396,7 @@ void fast_finish_entry(struct native_thread *thread, struct sigcontext *context)
         return;
     vectors_take_in_frame(thread, context, common.enter_loads);
     thread->in_cache = 1;
-    lines_enter(thread);
+    fast_enter(thread);
     context->rip = thread->cache_pc;
 }
 

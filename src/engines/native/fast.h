@@ -6,6 +6,7 @@
 
 #include "engines/native/cache.h"
 #include "engines/native/emit.h"
+#include "engines/native/record.h"
 #include "engines/native/thread.h"
 #include <asm/sigcontext.h>
 
@@ -21,8 +22,34 @@ void fast_finish_entry(struct native_thread *thread, struct sigcontext *context)
 
 /* ---- pieces of sequences, for jumps.c and returns.c ---- */
 
+/* Where the current context is while a thread runs in the cache. At function detail it is that of
+ * the shadow entry which the next call will push: so a call need not note it there, and a return
+ * need not put it back; nobody waits for what was just written. thread.hot.current has it elsewhere,
+ * and at line detail always. */
+void emit_load_current(struct emitter *e, unsigned reg);
+void emit_store_current(struct emitter *e, unsigned reg, unsigned scratch);
+
+/* Before the cache is left: thread.hot.current is told. Loses rax. */
+void emit_tell_current(struct emitter *e);
+
+/* The thread is about to enter the cache. */
+static inline void fast_enter(struct native_thread *thread)
+{
+    if (options.line_detail)
+        thread->counters = thread->hot.current->counters;
+    else
+        thread->hot.top->context = thread->hot.current;
+}
+
+/* It was stopped there, and the shadow stack's top is known. */
+static inline void fast_stopped(struct native_thread *thread)
+{
+    if (!options.line_detail)
+        thread->hot.current = thread->hot.top->context;
+}
+
 /* The context in register `context`, which is lost, is the current one. At line detail a call is
  * counted here; elsewhere it is settled with what runs there. The flags are free. */
-void emit_change_context(struct emitter *e, unsigned context, bool is_called);
+void emit_change_context(struct emitter *e, unsigned context, unsigned scratch, bool is_called);
 
 #endif

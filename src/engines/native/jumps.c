@@ -290,13 +290,13 @@ static uint64_t transition(struct block *block)
     uint64_t miss = cold_exit(id, flags_live(block), RAX_RCX, 0);
     struct emitter cold = cold_begin(), *e = &cold;
     block->transition = cold.address;
-    emit_load(e, RCX, FIELD(hot.current));
+    emit_load_current(e, RCX);
     const struct step step = {NULL, number, block->pc, false};
     struct child_lookup lookup = emit_beside(e, &step);
     vectors_emit_settle(e, RCX, true);
     if (options.line_detail && options.python)
         vectors_emit_settle_line(e, RCX);
-    emit_change_context(e, RAX, true);
+    emit_change_context(e, RAX, RCX, true);
     emit_to_block(e, block, RAX_RCX);
     cold_end(e);
     finish_beside(&lookup, &step, miss);
@@ -318,7 +318,7 @@ static uint64_t cold_out_of_reach(const struct block *block)
 
 static void emit_function_check(struct emitter *e, const struct block *block, uint64_t otherwise)
 {
-    emit_load(e, RCX, FIELD(hot.current));
+    emit_load_current(e, RCX);
     if (block->function) {
         emit_constant(e, RAX, (uint64_t)block->function);
         op_memory(e, OP_COMPARE, RAX, RCX, CONTEXT(code));

@@ -70,12 +70,6 @@ uint64_t lines_no_counters(void);
 /* A new context gets its room. */
 void lines_context_made(struct context *context);
 
-/* The thread is about to run in its current context. */
-static inline void lines_enter(struct native_thread *thread)
-{
-    thread->counters = thread->hot.current->counters;
-}
-
 /* To count one execution of run `number`, in the current context: emits cold code, so not while
  * another piece of it is being made; then the rest, anywhere. */
 struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,

@@ -95,7 +95,7 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     emit_bytes(e, "\x48\x89\xba", 3); /* mov [rdx + state], rdi */
     emit_u32(e, OWN(state));
     emit_store(e, FIELD(hot.python_state), REGISTER_RDI);
-    emit_load(e, RAX, FIELD(hot.current));
+    emit_load_current(e, RAX);
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
     emit_prefetch(e, RAX,
                   offsetof(struct context, slots[2])); /* a frame will be looked for there */
@@ -114,12 +114,12 @@ static void emit_frame_back(struct emitter *e, const struct python_layout *layou
 {
     emit_store(e, FIELD(hot.python_frame), RAX);
     emit_set_top(e, -1);
-    emit_load(e, RCX, FIELD(hot.current));
+    emit_load_current(e, RCX);
     if (has_lines())
         vectors_emit_settle_line(e, RCX);
     vectors_emit_settle(e, RCX, false);
     op_far(e, OP_LOAD, RAX, RDX, BEFORE(context));
-    emit_store(e, FIELD(hot.current), RAX);
+    emit_store_current(e, RAX, RCX);
     if (!has_lines()) {
         emit_done(e);
         return;
@@ -243,7 +243,7 @@ static void emit_same_activation(struct emitter *e)
 static void emit_frame_push(struct emitter *e, const struct python_layout *layout)
 {
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
-    emit_store(e, FIELD(hot.current), RAX);
+    emit_store_current(e, RAX, RCX);
     emit_load(e, RAX, FIELD(target));
     op_far(e, OP_STORE, RAX, RDX, OWN(frame));
     emit_store(e, FIELD(hot.python_frame), RAX);
@@ -307,7 +307,7 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
 
     end_far_jump(e, is_base);
     end_far_jump(e, is_called);
-    emit_load(e, RCX, FIELD(hot.current));
+    emit_load_current(e, RCX);
     op_far(e, OP_COMPARE, RCX, RDX, NEWEST(context));
     jump_if(e, IF_NOT_EQUAL, slow);
     compare_zero(e, RDX, NEWEST(word)); /* not known yet */
@@ -431,6 +431,7 @@ void python_fast_init(void)
     vectors_emit_load_own(&cold);
     jump_through_thread(&cold, FIELD(code));
     slow = cold.address;
+    emit_tell_current(&cold);
     vectors_emit_store_own(&cold);
     store_thread_constant(&cold, FIELD(in_cache), 0);
     jump_through_thread(&cold, FIELD(leave_inner));

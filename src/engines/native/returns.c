@@ -99,12 +99,13 @@ static void landing_emit(struct emitter *e, const struct landing *landing)
     }
     op_memory(e, OP_COMPARE, RSP, RSI, newest + ENTRY(stack_pointer));
     jump_if(e, IF_NOT_EQUAL, landing->other_stack);
-    if (!options.line_detail) {
-        emit_load(e, RCX, FIELD(hot.current));
+    if (options.line_detail) {
+        op_memory(e, OP_LOAD, RCX, RSI, newest + ENTRY(context));
+        emit_change_context(e, RCX, RCX, false);
+    } else {
+        op_memory(e, OP_LOAD, RCX, RSI, ENTRY(context));
         vectors_emit_settle_from(e, RCX, landing->counts);
     }
-    op_memory(e, OP_LOAD, RCX, RSI, newest + ENTRY(context));
-    emit_change_context(e, RCX, false);
     vectors_emit_pop(e);
     restore(e, landing->flags, landing->flags ? 1 << RAX | RCX_RSI : RCX_RSI);
 }

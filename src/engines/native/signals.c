@@ -209,6 +209,7 @@ static bool take_program_state(struct native_thread *thread, struct sigcontext *
     registers_from_frame(thread, context);
     if (!mark->given)
         vectors_give_in_frame(thread, context);
+    fast_stopped(thread);
     for (unsigned i = 0; i < 16; i++)
         if (mark->spilled >> i & 1)
             thread->registers[i] = thread->spill[i];
