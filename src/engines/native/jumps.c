@@ -260,8 +260,9 @@ static void make_call_entry(struct block *block)
 {
     uint64_t wrong = cold_unverified(block->pc, common.find[TARGET_CALLED]);
     struct emitter cold = cold_begin();
+    wrong = emit_before_verify(&cold, wrong);
     block->call_entry = cold.address;
-    emit_verify(&cold, block->pc, wrong);
+    emit_verify_entry(&cold, block->pc, wrong);
     emit_to_block(&cold, block, RAX_RCX);
     cold_end(&cold);
 }
@@ -338,8 +339,9 @@ static void make_jump_entry(struct block *block)
              wrong = cold_unverified(block->pc, common.find[TARGET_JUMPED]);
     uint64_t out_of_reach = cold_out_of_reach(block);
     struct emitter cold = cold_begin(), *e = &cold;
+    wrong = emit_before_verify(e, wrong);
     block->jump_entry = cold.address;
-    emit_verify(e, block->pc, wrong);
+    emit_verify_entry(e, block->pc, wrong);
     if (flags_live(block))
         save_flags(e);
     emit_reach_check(e, out_of_reach);
@@ -355,8 +357,9 @@ void jumps_remember_local(struct block *block)
     if (!block->local_entry) {
         uint64_t wrong = cold_unverified(block->pc, common.not_local);
         struct emitter cold = cold_begin();
+        wrong = emit_before_verify(&cold, wrong);
         block->local_entry = cold.address;
-        emit_verify(&cold, block->pc, wrong);
+        emit_verify_entry(&cold, block->pc, wrong);
         restore(&cold, false, RAX_RCX);
         emit_jump(&cold, CACHE_START + block->code);
         cold_end(&cold);

@@ -119,7 +119,7 @@ static struct leaf_landing landing_plan(uint64_t next, bool flags)
 
 static void landing_emit(struct emitter *e, const struct leaf_landing *landing)
 {
-    emit_verify(e, landing->next, landing->wrong);
+    emit_verify_entry(e, landing->next, landing->wrong);
     if (landing->flags) {
         emit_spill(e, RAX);
         save_flags(e);
@@ -137,9 +137,10 @@ static uint64_t emit_landing_here(struct translation *t, unsigned index, uint32_
     struct emitter *e = &t->code;
     struct leaf_landing landing =
         landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
+    landing.wrong = emit_before_verify(e, landing.wrong);
     emit_u32(e, id);
     uint64_t address = e->address;
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
     landing_emit(e, &landing);
     return address;
 }
@@ -149,6 +150,7 @@ static uint64_t emit_landing_apart(struct translation *t, unsigned index, uint32
     uint64_t next = t->pc + t->offsets[index + 1];
     struct leaf_landing landing = landing_plan(next, !flags_dead_at(next));
     struct emitter cold = cold_begin();
+    landing.wrong = emit_before_verify(&cold, landing.wrong);
     emit_u32(&cold, id);
     uint64_t address = cold.address;
     landing_emit(&cold, &landing);

@@ -1,7 +1,7 @@
 /* repeatable.c: see repeatable.h. */
 #include "engines/native/repeatable.h"
 #include "core/fixed.h"
-#include "core/processor.h"
+#include "engines/native/cpuid.h"
 #include "engines/native/gate.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
@@ -14,19 +14,10 @@
 
 /* ---- the processor ---- */
 
-static struct processor_answer ask_processor(uint32_t number)
-{
-    struct processor_answer answer;
-    __asm__ volatile("cpuid"
-                     : "=a"(answer.eax), "=b"(answer.ebx), "=c"(answer.ecx), "=d"(answer.edx)
-                     : "a"(number), "c"(0));
-    return answer;
-}
-
 void repeatable_init(void)
 {
     if (options.repeatable &&
-        processor_has_less(ask_processor(1), ask_processor(7), ask_processor(0x80000001)))
+        processor_has_less(cpuid(1, 0), cpuid(7, 0), cpuid(0x80000001, 0)))
         refuse_program(
             "--repeatable shows programs a processor with AVX2, which this machine has not", NULL);
 }

@@ -8,6 +8,7 @@
  */
 #include "engines/native/returns.h"
 #include "engines/native/assemble.h"
+#include "engines/native/cpuid.h"
 #include "engines/native/fast.h"
 #include "engines/native/leaves.h"
 #include "engines/native/record.h"
@@ -52,6 +53,31 @@ void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise)
     emit_jump(e, otherwise);
 }
 
+/* `loop` is a branch that need not be taken where all is well, and knows no flags; but some processors
+ * take several times as long for it as for the rest. */
+static bool loop_is_cheap;
+
+uint64_t emit_before_verify(struct emitter *e, uint64_t otherwise)
+{
+    const unsigned far = 64; /* a byte of displacement, and what stands before it */
+    uint64_t before = e->address;
+    if (!loop_is_cheap || before - otherwise < far)
+        return otherwise;
+    emit_jump(e, otherwise);
+    return before;
+}
+
+void emit_verify_entry(struct emitter *e, uint64_t address, uint64_t before)
+{
+    if (!loop_is_cheap) {
+        emit_verify(e, address, before);
+        return;
+    }
+    emit_add_constant(e, RCX, 1 - address);
+    emit_byte(e, 0xe2); /* loop: rcx -= 1, back if it is not zero */
+    emit_byte(e, before - (e->address + 1));
+}
+
 uint64_t cold_unverified(uint64_t address, uint64_t to)
 {
     struct emitter cold = cold_begin();
@@ -92,7 +118,7 @@ static struct landing landing_plan(uint64_t next, bool flags)
 static void landing_emit(struct emitter *e, const struct landing *landing)
 {
     const int8_t newest = -(int8_t)sizeof(struct stack_entry);
-    emit_verify(e, landing->next, landing->wrong);
+    emit_verify_entry(e, landing->next, landing->wrong);
     if (landing->flags) {
         emit_spill(e, RAX);
         save_flags(e);
@@ -122,6 +148,7 @@ uint64_t returns_make_landing(uint32_t id)
                                     .pc = call.pc,
                                     .length = call.length};
     struct emitter cold = cold_begin();
+    landing.wrong = emit_before_verify(&cold, landing.wrong);
     uint64_t address = cold.address;
     landing_emit(&cold, &landing);
     emit_align_patch(&cold, 1);
@@ -131,12 +158,15 @@ uint64_t returns_make_landing(uint32_t id)
     return address;
 }
 
-static void emit_landing(struct translation *t, unsigned index)
+static uint64_t emit_landing(struct translation *t, unsigned index)
 {
     struct landing landing = landing_plan(t->pc + t->offsets[index + 1], !flags_dead(t, index + 1));
     landing.counts = t->counted_ahead = counts_at_landing(t, index);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
+    landing.wrong = emit_before_verify(&t->code, landing.wrong);
+    uint64_t address = t->code.address;
     landing_emit(&t->code, &landing);
+    return address;
 }
 
 /* LANDING_UNKNOWN, wherever it stands in the sequence, becomes the address. */
@@ -154,13 +184,7 @@ static void patch_landing(uint8_t *start, const uint8_t *end, uint32_t landing)
 
 void returns_finish_call(struct translation *t, unsigned index, uint8_t *start, uint32_t id)
 {
-    uint64_t landing;
-    if (lands_here(t, index)) {
-        landing = t->code.address;
-        emit_landing(t, index);
-    } else {
-        landing = returns_make_landing(id);
-    }
+    uint64_t landing = lands_here(t, index) ? emit_landing(t, index) : returns_make_landing(id);
     patch_landing(start, t->code.out, landing);
     cache.exits[id].landing = landing;
 }
@@ -232,8 +256,14 @@ void returns_forget_old(void)
                 entry->code = slow_return;
 }
 
+static bool is_amd(void)
+{
+    return cpuid(0, 0).edx == 0x69746e65; /* AuthenticAMD */
+}
+
 uint64_t returns_init(void)
 {
+    loop_is_cheap = is_amd();
     uint32_t id = cache_add_exit();
     cache.exits[id].kind = EXIT_RETURN;
     struct emitter cold = cold_begin();

@@ -20,6 +20,11 @@ uint64_t returns_make_landing(uint32_t id);
 void emit_verify(struct emitter *e, uint64_t address, uint64_t otherwise);
 uint64_t cold_unverified(uint64_t address, uint64_t to);
 
+/* The same at an entry, which nothing runs into from above, and cheaper: first what is to stand before
+ * it, which may be nothing; then at the entry, with what the first returned. */
+uint64_t emit_before_verify(struct emitter *e, uint64_t otherwise);
+void emit_verify_entry(struct emitter *e, uint64_t address, uint64_t before);
+
 /* Returns into [start, end) do not go on in code of theirs: it is gone. */
 void returns_forget(uint64_t start, uint64_t end);
 

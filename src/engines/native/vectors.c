@@ -1,6 +1,6 @@
 /* vectors.c: see vectors.h. */
 #include "engines/native/vectors.h"
-#include "core/processor.h"
+#include "engines/native/cpuid.h"
 #include "engines/native/record.h"
 #include "engines/native/text.h"
 
@@ -30,18 +30,10 @@ static struct {
 
 /* ---- the processor ---- */
 
-static void cpuid(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
-{
-    __asm__ volatile("cpuid"
-                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
-                     : "a"(leaf), "c"(subleaf));
-}
-
 static uint32_t enabled_states(void)
 {
-    uint32_t low, high, features[4];
-    cpuid(1, 0, features);
-    if (!(features[2] >> 27 & 1) || !(features[2] >> 28 & 1)) /* OSXSAVE, AVX */
+    uint32_t low, high, features = cpuid(1, 0).ecx;
+    if (!(features >> 27 & 1) || !(features >> 28 & 1)) /* OSXSAVE, AVX */
         return 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
@@ -49,14 +41,13 @@ static uint32_t enabled_states(void)
 
 bool vectors_init(bool narrow)
 {
-    uint32_t states = enabled_states(), features[4], place[4];
+    uint32_t states = enabled_states(), features = cpuid(7, 0).ebx;
     const uint32_t avx = 1 << STATE_SSE | 1 << STATE_AVX;
     const uint32_t avx512 = avx | 1 << STATE_OPMASK | 1 << STATE_HIGH_256 | 1 << STATE_HIGH_16;
     if ((states & avx) != avx)
         return false;
-    cpuid(7, 0, features);
-    bool has_512 = (states & avx512) == avx512 && (features[1] >> 16 & 1);
-    bool has_short = features[1] >> 31 & 1; /* AVX512VL */
+    bool has_512 = (states & avx512) == avx512 && (features >> 16 & 1);
+    bool has_short = features >> 31 & 1; /* AVX512VL */
     vectors.save_length = has_512 ? 2 : 1;
     vectors.evex = has_512 && has_short && !narrow;
     vectors.count = vectors.evex ? 31 : 15;
@@ -64,10 +55,8 @@ bool vectors_init(bool narrow)
     vectors.leaf = vectors.count - OWN_LEAF;
     vectors.running = vectors.count;
     vectors.borrowed = vectors.evex ? VECTORS_BORROWED : OWN_LEAF + 1;
-    cpuid(0xd, STATE_HIGH_16, place);
-    vectors.high_16 = place[1];
-    cpuid(0xd, STATE_HIGH_256, place);
-    vectors.high_256 = place[1];
+    vectors.high_16 = cpuid(0xd, STATE_HIGH_16).ebx;
+    vectors.high_256 = cpuid(0xd, STATE_HIGH_256).ebx;
     return true;
 }
 
