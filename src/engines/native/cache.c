@@ -330,10 +330,24 @@ void cache_link(uint32_t id, struct block *to, uint64_t code)
     struct exit *exit = &cache.exits[id];
     if (!exit->patch || exit->linked || (cache.blocks[exit->block].flags & BLOCK_DEAD))
         return;
-    exit->linked = 1;
     exit->next_incoming = to->incoming;
     to->incoming = id;
-    patch(exit->patch, code);
+    if (exit->branch && exit->before == to->before && code == CACHE_START + to->code) {
+        exit->linked = LINK_BRANCH;
+        patch(exit->branch, code - to->before_bytes);
+    } else {
+        exit->linked = LINK_PATCH;
+        patch(exit->patch, code);
+    }
+}
+
+static void unlink_exit(struct exit *exit)
+{
+    if (exit->linked == LINK_BRANCH)
+        patch(exit->branch, exit->landing);
+    else
+        patch(exit->patch, CACHE_START + exit->stub);
+    exit->linked = LINK_NONE;
 }
 
 static void unlink_block(struct block *block)
@@ -341,8 +355,7 @@ static void unlink_block(struct block *block)
     for (uint32_t id = block->incoming, next; id; id = next) {
         struct exit *exit = &cache.exits[id];
         next = exit->next_incoming;
-        exit->linked = 0;
-        patch(exit->patch, CACHE_START + exit->stub);
+        unlink_exit(exit);
     }
     block->incoming = 0;
     block->flags |= BLOCK_DEAD;
@@ -353,10 +366,8 @@ void cache_unlink_all(void)
 {
     for (uint32_t id = 1; id < cache.exit_count; id++) {
         struct exit *exit = &cache.exits[id];
-        if (!exit->linked)
-            continue;
-        exit->linked = 0;
-        patch(exit->patch, CACHE_START + exit->stub);
+        if (exit->linked)
+            unlink_exit(exit);
     }
     for (uint32_t number = 1; number < cache.block_count; number++)
         cache.blocks[number].incoming = 0;

@@ -54,6 +54,8 @@ struct block {
     struct mark *marks; /* sorted by offset */
     uint32_t *segments; /* the core's numbers of its segments; line detail only */
     uint16_t segment_count;
+    uint8_t before; /* so many instructions are counted by what stands right before its code */
+    uint8_t before_bytes;
     uint32_t incoming;              /* first exit that is linked to this block, 0: none */
     uint32_t next_in_page;          /* number of another block that begins in the same page */
     struct code_function *function; /* NULL: a PLT or anonymous code */
@@ -99,6 +101,12 @@ enum exit_kind {
     EXIT_REFUSED,
 };
 
+enum exit_link {
+    LINK_NONE,
+    LINK_PATCH,  /* `patch` leads to the block */
+    LINK_BRANCH, /* so does `branch`, to before the block's code */
+};
+
 struct exit {
     uint64_t target;        /* where the program goes on; EXIT_CALL_INDIRECT: unknown */
     uint64_t pc;            /* of the branch */
@@ -109,20 +117,24 @@ struct exit {
     uint32_t stub;          /* offset of its code */
     uint8_t kind;           /* enum exit_kind */
     uint8_t length;         /* bytes of the branch instruction */
-    uint8_t linked;
+    uint8_t linked; /* enum exit_link */
     uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen;
                    * EXIT_COUNT: python_counts.h's */
-    uint32_t landing;      /* calls: cache address where their returns go on */
-    uint32_t leaf_landing; /* and those of a leaf; 0: it is no call of one. EXIT_COUNT: behind the
+    uint32_t landing;      /* calls: cache address where their returns go on; a conditional branch that
+                            * is taken by way of what counts: where that is */
+    uint32_t leaf_landing; /* calls of a leaf: theirs; 0: it is no such call. EXIT_COUNT: behind the
                             * sequence */
     uint16_t pops;         /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
                        * leaves: instructions that the landing's block has yet to count */
+    uint8_t before;        /* with a `branch`: what is counted on the way */
     uint32_t site;         /* calls: the core's number, 0 until it is asked for; system calls:
                         * the core's number of the segment they end */
+    uint32_t branch; /* offset of the displacement of such a branch, 0: none */
     const char *refusal;
 };
 
 struct cache {
+    unsigned before; /* what a branch has yet to count: a block that is made for it begins with that */
     struct lock lock;          /* held while blocks are made, linked or removed, and in the core */
     uint32_t hot, cold, stubs; /* offsets where each goes on */
     uint32_t generation;

@@ -84,7 +84,9 @@ static bool context_stays(const struct block *from, const struct block *to)
 static struct block *take_jump(struct native_thread *thread, uint32_t id)
 {
     thread->pc = cache.exits[id].target;
+    cache.before = cache.exits[id].before;
     struct block *to = enter_block(thread);
+    cache.before = 0;
     const struct block *from = &cache.blocks[cache.exits[id].block];
     if (from->flags & BLOCK_LEAF)
         return to; /* it has a frame, which the next one may not need */

@@ -202,11 +202,13 @@ uint64_t branch_target(const struct translation *t, unsigned index)
     return t->pc + t->offsets[index + 1] + t->instructions[index].immediate;
 }
 
-static void emit_jump_exit(struct translation *t, unsigned index, uint64_t target)
+static uint32_t emit_jump_exit(struct translation *t, unsigned index, uint64_t target)
 {
+    uint32_t id = new_exit(t, index, EXIT_JUMP, target);
     emit_align_patch(&t->code, 1);
     emit_byte(&t->code, 0xe9);
-    emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, target));
+    emit_linkable(&t->code, id);
+    return id;
 }
 
 /* The branch is taken to where what is still uncounted is counted: behind the block, as that is in
@@ -224,6 +226,18 @@ static void emit_counting_branch(struct translation *t, unsigned index)
     emit_u32(&t->code, 0);
 }
 
+/* The branch may lead straight to a block that begins with the same count, and then is the only one
+ * that is taken. Unless its displacement straddles two cache lines. */
+static void note_branch(const struct side_exit *side, uint32_t id, uint64_t counted_at)
+{
+    struct exit *exit = &cache.exits[id];
+    if (options.line_detail || (side->branch.address & 63) > 60)
+        return;
+    exit->branch = side->branch.address - CACHE_START;
+    exit->before = side->uncounted;
+    exit->landing = counted_at;
+}
+
 static void emit_side_exits(struct translation *t)
 {
     struct emitter *e = &t->code;
@@ -234,13 +248,15 @@ static void emit_side_exits(struct translation *t)
         t->mark_count--;
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     for (unsigned i = 0; i < t->side_count; i++) {
-        struct side_exit *side = &t->sides[i];
-        emit_u32(&side->branch, e->address - (side->branch.address + 4));
+        const struct side_exit *side = &t->sides[i];
+        struct emitter branch = side->branch;
+        uint64_t counted_at = e->address;
+        emit_u32(&branch, counted_at - (branch.address + 4));
         if (options.line_detail)
             lines_emit(e, &side->count);
         else
             vectors_emit_count(e, side->uncounted);
-        emit_jump_exit(t, side->index, branch_target(t, side->index));
+        note_branch(side, emit_jump_exit(t, side->index, branch_target(t, side->index)), counted_at);
     }
 }
 
@@ -603,6 +619,18 @@ static void emit_block(struct translation *t)
     emit_side_exits(t);
 }
 
+/* What a branch has yet to count is counted before the block. */
+static void emit_before(struct block *block)
+{
+    struct emitter e = {cache_writable(cache.hot), CACHE_START + cache.hot};
+    if (!cache.before || options.line_detail)
+        return;
+    vectors_emit_count(&e, cache.before);
+    block->before = cache.before;
+    block->before_bytes = e.address - (CACHE_START + cache.hot);
+    cache.hot += block->before_bytes;
+}
+
 /* `part`: how many instructions at most, 0 for a whole block. */
 static struct block *translate(uint64_t pc, unsigned part, bool leaf)
 {
@@ -633,6 +661,7 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf)
 
     struct block *block = cache_add_block(pc);
     t->block = block - cache.blocks;
+    emit_before(block);
     t->code = (struct emitter){cache_writable(cache.hot), CACHE_START + cache.hot};
     emit_block(t);
 
@@ -658,7 +687,7 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf)
     /* Blocks that begin a cache line are entered faster; but much code is fetched faster if it is
      * dense. */
     uint32_t grain = cache.hot < CACHE_DATA_BYTES + DENSE_AFTER ? 63 : 15;
-    cache.hot += (block->code_size + grain) & ~grain;
+    cache.hot = (cache.hot + block->code_size + grain) & ~grain;
     cache_publish(block);
     vectors_count_leaf(false);
     return block;
