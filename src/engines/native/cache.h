@@ -133,8 +133,15 @@ struct exit {
     const char *refusal;
 };
 
+/* How a block that is made now is entered, this time and most likely the next: what that takes stands
+ * right before its code. */
+struct coming {
+    unsigned before; /* by a branch that has yet to count so many instructions */
+    enum { COMING_PLAIN, COMING_LOCAL, COMING_CALLED } by; /* an indirect jump or call (jumps.h) */
+};
+
 struct cache {
-    unsigned before; /* what a branch has yet to count: a block that is made for it begins with that */
+    struct coming coming;      /* of the block that is made next */
     struct lock lock;          /* held while blocks are made, linked or removed, and in the core */
     uint32_t hot, cold, stubs; /* offsets where each goes on */
     uint32_t generation;

@@ -84,9 +84,9 @@ static bool context_stays(const struct block *from, const struct block *to)
 static struct block *take_jump(struct native_thread *thread, uint32_t id)
 {
     thread->pc = cache.exits[id].target;
-    cache.before = cache.exits[id].before;
+    cache.coming.before = cache.exits[id].before;
     struct block *to = enter_block(thread);
-    cache.before = 0;
+    cache.coming = (struct coming){0};
     const struct block *from = &cache.blocks[cache.exits[id].block];
     if (from->flags & BLOCK_LEAF)
         return to; /* it has a frame, which the next one may not need */
@@ -111,7 +111,9 @@ static struct block *take_enter(struct native_thread *thread, uint32_t id)
 static struct block *take_entered(struct native_thread *thread)
 {
     thread->pc = thread->target;
+    cache.coming.by = COMING_CALLED;
     struct block *to = translate_block(thread->pc);
+    cache.coming = (struct coming){0};
     if (!belongs(thread, to))
         return enter_block(thread);
     jumps_remember(to, TARGET_CALLED);
@@ -129,7 +131,9 @@ static struct block *take_indirect_jump(struct native_thread *thread, uint32_t i
         record_settle(thread);
         core_jump(&core, thread->thread, thread->pc, sp);
     }
+    cache.coming.by = reached && !from_plt ? COMING_LOCAL : COMING_PLAIN;
     struct block *to = enter_block(thread);
+    cache.coming = (struct coming){0};
     if (from_plt || (to->flags & BLOCK_PLT))
         return to;
     jumps_remember(to, TARGET_JUMPED);
@@ -190,7 +194,9 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
         return to;
     }
     thread->hot.top[-1].code = cache.exits[id].landing;
+    cache.coming.by = exit.kind == EXIT_CALL_INDIRECT ? COMING_CALLED : COMING_PLAIN;
     to = enter_block(thread);
+    cache.coming = (struct coming){0};
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
     bool remakes = exit.slot

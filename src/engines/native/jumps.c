@@ -255,15 +255,40 @@ static void emit_to_block(struct emitter *e, const struct block *block, unsigned
     emit_jump(e, CACHE_START + block->code);
 }
 
-/* The context is right; flags are saved away. */
+/* One for which all is right, if the target in rcx is the block's. `flags`: are saved away. */
+static uint32_t emit_entry(struct emitter *e, uint64_t pc, uint64_t wrong, bool flags)
+{
+    wrong = emit_before_verify(e, wrong);
+    uint32_t entry = e->address;
+    emit_verify_entry(e, pc, wrong);
+    restore(e, flags, RAX_RCX);
+    return entry;
+}
+
+static uint64_t cold_not_called(const struct block *block)
+{
+    return cold_unverified(block->pc, common.find[TARGET_CALLED]);
+}
+
+static uint64_t cold_not_local(const struct block *block)
+{
+    return cold_unverified(block->pc, common.not_local);
+}
+
+void jumps_emit_entry(struct emitter *e, struct block *block)
+{
+    if (cache.coming.by == COMING_CALLED)
+        block->call_entry = emit_entry(e, block->pc, cold_not_called(block), flags_live(block));
+    else if (block->function && local_is_known(block->function))
+        block->local_entry = emit_entry(e, block->pc, cold_not_local(block), false);
+}
+
 static void make_call_entry(struct block *block)
 {
-    uint64_t wrong = cold_unverified(block->pc, common.find[TARGET_CALLED]);
+    uint64_t wrong = cold_not_called(block);
     struct emitter cold = cold_begin();
-    wrong = emit_before_verify(&cold, wrong);
-    block->call_entry = cold.address;
-    emit_verify_entry(&cold, block->pc, wrong);
-    emit_to_block(&cold, block, RAX_RCX);
+    block->call_entry = emit_entry(&cold, block->pc, wrong, flags_live(block));
+    emit_jump(&cold, CACHE_START + block->code);
     cold_end(&cold);
 }
 
@@ -355,12 +380,9 @@ void jumps_remember_local(struct block *block)
     if (!local_is_known(block->function))
         return;
     if (!block->local_entry) {
-        uint64_t wrong = cold_unverified(block->pc, common.not_local);
+        uint64_t wrong = cold_not_local(block);
         struct emitter cold = cold_begin();
-        wrong = emit_before_verify(&cold, wrong);
-        block->local_entry = cold.address;
-        emit_verify_entry(&cold, block->pc, wrong);
-        restore(&cold, false, RAX_RCX);
+        block->local_entry = emit_entry(&cold, block->pc, wrong, false);
         emit_jump(&cold, CACHE_START + block->code);
         cold_end(&cold);
     }

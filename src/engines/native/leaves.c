@@ -275,9 +275,9 @@ struct block *leaves_go_on(struct native_thread *thread, uint32_t id)
     if (place.plt || !place.function || place.function != thread->leaf.child->code ||
         maps_may_change(exit.target))
         return NULL;
-    cache.before = exit.before;
+    cache.coming.before = exit.before;
     struct block *block = translate_leaf(exit.target);
-    cache.before = 0;
+    cache.coming = (struct coming){0};
     if (block->function != thread->leaf.child->code)
         return NULL; /* the core has found one that begins there */
     thread->pc = exit.target;

@@ -11,6 +11,7 @@
 #include "core/python.h"
 #include "engines/native/assemble.h"
 #include "engines/native/foreseen.h"
+#include "engines/native/jumps.h"
 #include "engines/native/leaves.h"
 #include "engines/native/line_place.h"
 #include "engines/native/local.h"
@@ -619,16 +620,24 @@ static void emit_block(struct translation *t)
     emit_side_exits(t);
 }
 
-/* What a branch has yet to count is counted before the block. */
 static void emit_before(struct block *block)
 {
     struct emitter e = {cache_writable(cache.hot), CACHE_START + cache.hot};
-    if (!cache.before || options.line_detail)
-        return;
-    vectors_emit_count(&e, cache.before);
-    block->before = cache.before;
-    block->before_bytes = e.address - (CACHE_START + cache.hot);
-    cache.hot += block->before_bytes;
+    if (cache.coming.by != COMING_PLAIN)
+        jumps_emit_entry(&e, block);
+    if (cache.coming.before && !options.line_detail) {
+        uint64_t start = e.address;
+        vectors_emit_count(&e, cache.coming.before);
+        block->before = cache.coming.before;
+        block->before_bytes = e.address - start;
+    }
+    cache.hot = e.address - CACHE_START;
+}
+
+static uint16_t flags_of(const struct translation *t)
+{
+    return (t->plt ? BLOCK_PLT : 0) | (t->leaf ? BLOCK_LEAF : 0) |
+           (t->checked || !flags_dead(t, 0) ? BLOCK_FLAGS_LIVE : 0);
 }
 
 /* `part`: how many instructions at most, 0 for a whole block. */
@@ -661,6 +670,8 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf)
 
     struct block *block = cache_add_block(pc);
     t->block = block - cache.blocks;
+    block->function = t->function;
+    block->flags = flags_of(t);
     emit_before(block);
     t->code = (struct emitter){cache_writable(cache.hot), CACHE_START + cache.hot};
     emit_block(t);
@@ -669,13 +680,6 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf)
     block->code = cache.hot;
     block->code_size = t->code.address - CACHE_START - cache.hot;
     block->source_size = t->source_size + (t->end == END_LEAF); /* what is next matters too */
-    block->function = t->function;
-    if (t->plt)
-        block->flags |= BLOCK_PLT;
-    if (t->leaf)
-        block->flags |= BLOCK_LEAF;
-    if (t->checked || !flags_dead(t, 0))
-        block->flags |= BLOCK_FLAGS_LIVE;
     block->mark_count = t->mark_count;
     block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
     memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);
