@@ -306,26 +306,36 @@ static void emit_reach_check(struct emitter *e, uint64_t otherwise)
 
 /* The current context becomes the one remembered for (context, this block); rax and rcx are
  * borrowed and the flags, where they are live, saved away. */
-static uint64_t transition(struct block *block)
+static void end_with_transition(struct emitter *cold, struct block *block, uint64_t miss)
 {
-    if (block->transition)
-        return block->transition;
-    uint32_t number = transition_number(block);
+    const struct step step = {NULL, transition_number(block), block->pc, false};
+    block->transition = cold->address;
+    emit_load_current(cold, RCX);
+    struct child_lookup lookup = emit_beside(cold, &step);
+    vectors_emit_settle(cold, RCX, true);
+    if (options.line_detail && options.python)
+        vectors_emit_settle_line(cold, RCX);
+    emit_change_context(cold, RAX, RCX, true);
+    emit_to_block(cold, block, RAX_RCX);
+    cold_end(cold);
+    finish_beside(&lookup, &step, miss);
+}
+
+/* The core is asked whose the block is; rax and rcx are borrowed. */
+static uint64_t cold_mismatch(const struct block *block)
+{
     uint32_t id = cache_add_exit();
     cache.exits[id] = (struct exit){.kind = EXIT_MISMATCH, .target = block->pc};
-    uint64_t miss = cold_exit(id, flags_live(block), RAX_RCX, 0);
-    struct emitter cold = cold_begin(), *e = &cold;
-    block->transition = cold.address;
-    emit_load_current(e, RCX);
-    const struct step step = {NULL, number, block->pc, false};
-    struct child_lookup lookup = emit_beside(e, &step);
-    vectors_emit_settle(e, RCX, true);
-    if (options.line_detail && options.python)
-        vectors_emit_settle_line(e, RCX);
-    emit_change_context(e, RAX, RCX, true);
-    emit_to_block(e, block, RAX_RCX);
-    cold_end(e);
-    finish_beside(&lookup, &step, miss);
+    return cold_exit(id, flags_live(block), RAX_RCX, 0);
+}
+
+static uint64_t transition(struct block *block)
+{
+    if (!block->transition) {
+        uint64_t miss = cold_mismatch(block);
+        struct emitter cold = cold_begin();
+        end_with_transition(&cold, block, miss);
+    }
     return block->transition;
 }
 
@@ -393,10 +403,7 @@ uint64_t jumps_transition_entry(struct block *block)
 {
     if (block->transition_entry)
         return block->transition_entry;
-    uint64_t change = transition(block);
-    uint32_t id = cache_add_exit();
-    cache.exits[id] = (struct exit){.kind = EXIT_MISMATCH, .target = block->pc};
-    uint64_t slow = cold_exit(id, flags_live(block), RAX_RCX, 0);
+    uint64_t slow = cold_mismatch(block);
     struct emitter cold = cold_begin(), *e = &cold;
     block->transition_entry = cold.address;
     emit_spill(e, RAX);
@@ -404,8 +411,12 @@ uint64_t jumps_transition_entry(struct block *block)
         save_flags(e);
     emit_spill(e, RCX);
     emit_reach_check(e, slow);
-    emit_jump(e, change);
-    cold_end(e);
+    if (block->transition) {
+        emit_jump(e, block->transition);
+        cold_end(e);
+    } else {
+        end_with_transition(e, block, slow);
+    }
     return block->transition_entry;
 }
 
