@@ -182,34 +182,33 @@ void python_again_begun(struct core *core, const struct python_again *again, con
         say_how(core, again, rest + 1, way);
 }
 
-/* Returns where that is not to be: because it is no interpreter, or there are no trampolines for it; or
- * because whoever started it has them on. */
-static enum python_way start_again(const struct python_again *again, unsigned minor,
-                                   const char *sentence)
+/* Returns where that is not to be: because it is no interpreter, or there are no trampolines for it. True
+ * if it has them: who started it had them too, and has said so. */
+static bool start_again(const struct python_again *again, unsigned minor, const char *sentence)
 {
     char word[PYTHON_WORD_BYTES], file[32];
 
     if (minor < PYTHON_TRAMPOLINES_FROM || !python_is_interpreter(again->program))
-        return PYTHON_WITHOUT;
+        return false;
     if (again->is_first) {
         put_word(word, minor, sentence);
         if (again->leave_word("python", word))
             again->end();
-        return PYTHON_WITHOUT;
+        return false;
     }
     if (!again->trampolines || python_option_in_the_way(again->arguments))
-        return PYTHON_WITHOUT;
+        return false;
     enum python_way way = python_way_for(minor, again->trampolines);
     if (way == PYTHON_WITHOUT)
-        return PYTHON_WITHOUT;
+        return false;
     char **environment = environment_for(way, again->trampolines, again->environment);
     if (!environment)
-        return way;
+        return true;
     python_again_file(file);
     put_word(word, way, sentence);
     if (again->leave_word(file, word))
         again->execute(environment);
-    return PYTHON_WITHOUT;
+    return false;
 }
 
 void python_again_or_say(struct core *core, struct python_module *module,
@@ -221,5 +220,6 @@ void python_again_or_say(struct core *core, struct python_module *module,
         return;
     module->told = true;
     python_say_why(module, sentence);
-    say_how(core, again, sentence, start_again(again, module->minor, sentence));
+    if (!start_again(again, module->minor, sentence))
+        say_how(core, again, sentence, PYTHON_WITHOUT);
 }

@@ -191,8 +191,8 @@ def test_one_that_such_a_one_started(engine, program, claim, tmp_path):
     flame = tmp_path / "child.flame"
     said = record_child(engine, flame, ["env", interpreter, str(tmp_path / "nested.py"),
                                         str(program)], environment)
-    assert {line.split(": ")[-1] for line in said} == {
-        "recorded with its own trampolines, which change the program a little"}
+    assert len(said) == 1
+    assert said[0].endswith("recorded with its own trampolines, which change the program a little")
     assert calls(flame) == {"work": 1, "leaf": 30}
 
 

@@ -97,8 +97,9 @@ void emit_child_address(struct emitter *e)
 }
 
 /* From gs on. */
-#define LAST(site, member) \
-    (uint32_t)(THREAD_SITES + (site) * sizeof(struct site_slot) + offsetof(struct site_slot, member))
+#define LAST(site, member)                                                                         \
+    (uint32_t)(THREAD_SITES + (site) * sizeof(struct site_slot) +                                  \
+               offsetof(struct site_slot, member))
 
 /* child = what the site did last, if that was of the context; else the jump is to be ended. NULL: the
  * site has no such memory. */
@@ -140,7 +141,8 @@ void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
 static void emit_put_low(struct emitter *e, const struct step *step)
 {
     _Static_assert((ARENA_START >> 40 & 1) && ((ARENA_END - 1) >> 40 & 1), "says who is not low");
-    emit_bytes(e, "\x48\x0f\xba\xe0\x28\x72\x03\x89\x41", 9); /* bt rax, 40; jc; mov [rcx + n], eax */
+    emit_bytes(e, "\x48\x0f\xba\xe0\x28\x72\x03\x89\x41",
+               9); /* bt rax, 40; jc; mov [rcx + n], eax */
     emit_byte(e, child_place(step));
 }
 

@@ -38,7 +38,7 @@ struct site_slot {
 #define SITE_SLOTS   (1u << 20) /* further sites have none */
 #define THREAD_SITES ((sizeof(struct native_thread) + 4095) & ~4095ul)
 #define THREAD_BYTES (THREAD_SITES + SITE_SLOTS * sizeof(struct site_slot))
-#define TRANSITION 0x80000000u
+#define TRANSITION   0x80000000u
 
 /* Among the changes of a context: to this block, which another function has. */
 static inline uint32_t transition_number(const struct block *block)

@@ -72,6 +72,8 @@ static void execute(char **environment)
     XArray *own = VG_(args_for_valgrind), *words = VG_(args_for_client);
     Word own_count = VG_(sizeXA)(own), word_count = VG_(sizeXA)(words), variables = 0;
     const HChar **list = platform_allocate((own_count + word_count + 3) * sizeof *list);
+    const struct vki_rlimit none = {.rlim_max = VG_(client_rlimit_data).rlim_max};
+    vki_sigset_t blocked;
     HChar tools[PATH_BYTES];
     UWord count = 0;
 
@@ -92,8 +94,10 @@ static void execute(char **environment)
     environment_leave_name(again.arguments[0]);
     turns_before_exec();
     VG_(setrlimit)(VKI_RLIMIT_DATA, &VG_(client_rlimit_data));
-    VG_(sigprocmask)(VKI_SIG_SETMASK, &signal_mask, NULL);
+    VG_(sigprocmask)(VKI_SIG_SETMASK, &signal_mask, &blocked);
     call_kernel(__NR_execve, (UWord)VG_(name_of_launcher), (UWord)list, (UWord)all);
+    VG_(sigprocmask)(VKI_SIG_SETMASK, &blocked, NULL);
+    VG_(setrlimit)(VKI_RLIMIT_DATA, &none);
     environment_exec_failed();
 }
 
