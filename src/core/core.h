@@ -173,6 +173,7 @@ struct core {
     struct stack *suspended[SUSPENDED_BUCKETS]; /* by the stack pointer of the newest entry */
     struct stack *parked[SUSPENDED_BUCKETS];    /* by that of stack.parked */
     bool stacks_move;                           /* the program has moved one: more is looked at */
+    uint64_t pushed_places[64]; /* stack_pushed.c's own: that functions push to be returned to */
     struct plane_root *roots;
     uint32_t root_count, root_capacity;
     struct part *parts;

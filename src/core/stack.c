@@ -34,9 +34,6 @@
  *     in their heaps: nothing says where one ends. A process that goes on at an address below the
  *     bottom of one that is known passes for that one, and its returns match nothing: some fifty
  *     in a program of fifty processes.
- *   - OpenJDK's method handles: the interpreter pushes a place to go on and jumps into the middle of a
- *     stub, which jumps on. Only what jumps to the start of a function is taken for a call, so the
- *     interpreter's frame passes for replaced, and the return matches nothing: once or twice in javac.
  */
 #include "core/stack.h"
 #include "core/platform.h"

@@ -13,7 +13,8 @@
  * return address that was pushed before. Compilers jump to functions from nowhere else, so what
  * stands at the stack pointer is looked at only where such a jump was written by hand. It need not
  * be a return address even then. It is one if it follows a call instruction, or leads into the
- * function that jumps.
+ * function that jumps, or was one before: an interpreter has few, and between it and the function that is
+ * called there may be another jump.
  */
 #include "core/stack.h"
 #include "core/platform.h"
@@ -87,6 +88,13 @@ bool stack_find_moved_return(const struct core *core, const struct stack_entry *
     return false;
 }
 
+static uint64_t *pushed_place(struct core *core, uint64_t address)
+{
+    const size_t count = sizeof core->pushed_places / sizeof *core->pushed_places;
+
+    return &core->pushed_places[(address * 0x9e3779b97f4a7c15u >> 32) % count];
+}
+
 struct code_function *stack_pushed_caller(struct core *core, const struct thread *thread,
                                           uint64_t target, uint64_t sp, uint64_t *back)
 {
@@ -97,10 +105,16 @@ struct code_function *stack_pushed_caller(struct core *core, const struct thread
         code_map_is_entry(&core->code, *back))
         return NULL;
     struct code_function *caller = code_map_find(&core->code, *back).function;
-    if (!caller || (caller != thread->hot->current->code && !stack_call_length(*back)))
+    if (!caller)
         return NULL;
-    if (*back != newest->return_address)
+    uint64_t *pushed = pushed_place(core, *back);
+    if (caller != thread->hot->current->code && *pushed != *back && !stack_call_length(*back))
+        return NULL;
+    if (*back != newest->return_address) {
+        if (caller == thread->hot->current->code)
+            *pushed = *back;
         return caller;
+    }
     /* The return address of the frame itself was moved down. But not where a function that calls itself
      * from there goes on after it caught something, or jumps itself and has its own where it was. */
     bool caught = thread->landed == caller && thread->landed_top == thread->hot->top;

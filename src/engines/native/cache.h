@@ -117,10 +117,10 @@ struct exit {
     uint32_t stub;          /* offset of its code */
     uint8_t kind;           /* enum exit_kind */
     uint8_t length;         /* bytes of the branch instruction */
-    uint8_t linked; /* enum exit_link */
+    uint8_t linked;         /* enum exit_link */
     uint8_t slot; /* EXIT_CALL_INDIRECT: the target came from a PLT's slot, and was not foreseen;
                    * EXIT_COUNT: python_counts.h's */
-    uint32_t landing;      /* calls: cache address where their returns go on; a conditional branch that
+    uint32_t landing; /* calls: cache address where their returns go on; a conditional branch that
                             * is taken by way of what counts: where that is */
     uint32_t leaf_landing; /* calls of a leaf: theirs; 0: it is no such call. EXIT_COUNT: behind the
                             * sequence */
@@ -129,7 +129,7 @@ struct exit {
     uint8_t before;        /* with a `branch`: what is counted on the way */
     uint32_t site;         /* calls: the core's number, 0 until it is asked for; system calls:
                         * the core's number of the segment they end */
-    uint32_t branch; /* offset of the displacement of such a branch, 0: none */
+    uint32_t branch;       /* offset of the displacement of such a branch, 0: none */
     const char *refusal;
 };
 

@@ -16,8 +16,7 @@
 
 void repeatable_init(void)
 {
-    if (options.repeatable &&
-        processor_has_less(cpuid(1, 0), cpuid(7, 0), cpuid(0x80000001, 0)))
+    if (options.repeatable && processor_has_less(cpuid(1, 0), cpuid(7, 0), cpuid(0x80000001, 0)))
         refuse_program(
             "--repeatable shows programs a processor with AVX2, which this machine has not", NULL);
 }

@@ -257,7 +257,8 @@ static void emit_side_exits(struct translation *t)
             lines_emit(e, &side->count);
         else
             vectors_emit_count(e, side->uncounted);
-        note_branch(side, emit_jump_exit(t, side->index, branch_target(t, side->index)), counted_at);
+        note_branch(side, emit_jump_exit(t, side->index, branch_target(t, side->index)),
+                    counted_at);
     }
 }
 
