@@ -76,19 +76,30 @@ static void add_base(const struct core *core, struct thread *thread, uint64_t de
     };
 }
 
-/* What inline code looks at, where no frame is known: readable memory, and the word all the same
- * if it is the thread state's, since the evaluator may go on there on a stack nobody has seen. */
-static void watch_nothing(struct core *core, struct hot *hot)
+/* Where no frame is known, inline code looks at readable memory: for lines, */
+static void watch_no_line(struct core *core, struct hot *hot)
+{
+    hot->python_ip = (uintptr_t)&core->python.nowhere;
+    hot->python_line = 0;
+    hot->python_line_size = UINT64_MAX;
+}
+
+/* and for frames; but at the word all the same if it is the thread state's, since the evaluator may
+ * go on there on a stack nobody has seen. */
+static uint64_t word_of_nobody(const struct core *core, const struct hot *hot)
 {
     const struct python_module *module = core->python.module;
     bool has_word = module && hot->python_state && !module->layout.has_c_frame;
 
+    return has_word ? hot->python_state + module->layout.state_frame
+                    : (uintptr_t)&core->python.nowhere;
+}
+
+static void watch_nothing(struct core *core, struct hot *hot)
+{
     hot->python_frame = 0;
-    hot->python_word = has_word ? hot->python_state + module->layout.state_frame
-                                : (uintptr_t)&core->python.nowhere;
-    hot->python_ip = (uintptr_t)&core->python.nowhere;
-    hot->python_line = 0;
-    hot->python_line_size = UINT64_MAX;
+    hot->python_word = word_of_nobody(core, hot);
+    watch_no_line(core, hot);
     core->python.nobody.depth = UINT64_MAX;
     hot->python_top = hot->python_limit = &core->python.nobody + 1;
 }
@@ -100,14 +111,15 @@ static void watch(struct core *core, const struct thread *thread)
     const struct python_entry *entry = newest(frames);
     struct hot *hot = thread->hot;
 
-    watch_nothing(core, hot);
     hot->python_top = frames->items + frames->count;
     hot->python_limit = frames->items + frames->capacity;
     hot->python_frame = entry->frame;
+    hot->python_word = entry->word ? entry->word : word_of_nobody(core, hot);
     hot->python_state = entry->state;
-    hot->python_word = entry->word ? entry->word : hot->python_word;
-    if (!entry->place.lines)
+    if (!entry->place.lines) {
+        watch_no_line(core, hot);
         return;
+    }
     hot->python_ip = entry->frame + core->python.module->layout.frame_ip;
     hot->python_line = entry->place.line;
     hot->python_line_size = entry->place.line_size;

@@ -189,7 +189,8 @@ static char *read_text(const struct python_module *module, uint64_t address)
     if (!read_text_head(module, address, &head))
         return NULL;
     uint64_t length = head.length < TEXT_MOST ? head.length : TEXT_MOST;
-    uint8_t *raw = platform_allocate(TEXT_ROOM);
+    size_t raw_bytes = length * head.kind + 1;
+    uint8_t *raw = platform_allocate(raw_bytes);
     char *text = platform_allocate(TEXT_ROOM);
     size_t used = 0;
     if (!platform_read(head.characters, raw, length * head.kind)) {
@@ -202,7 +203,7 @@ static char *read_text(const struct python_module *module, uint64_t address)
             character |= (uint32_t)raw[i * head.kind + j] << 8 * j;
         used += put_utf8(text + used, character);
     }
-    platform_release(raw, TEXT_ROOM);
+    platform_release(raw, raw_bytes);
     return text;
 }
 

@@ -1,6 +1,7 @@
 #include "profile/raw_lines.h"
 #include "common/map.h"
 #include "common/memory.h"
+#include "profile/order.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,8 @@ struct taking {
     struct map calls;    /* (function, site) -> number of the pair */
     struct map children; /* (new parent, number of the pair) -> new context */
     uint32_t kept;
+    struct block_count *rows; /* of lines: their numbers stand for blocks, to be put in order */
+    size_t row_count, row_capacity;
 };
 
 static bool is_line(const struct context *context)
@@ -26,11 +29,11 @@ static bool has_lines(const struct profile *profile)
     return false;
 }
 
-static void add_row(struct profile *profile, uint32_t context, uint32_t line, uint64_t instructions)
+static void add_row(struct taking *taking, uint32_t context, uint32_t line, uint64_t instructions)
 {
     if (line && instructions)
-        *array_push(profile->lines, profile->line_count, profile->line_capacity) =
-            (struct line_count){.context = context, .line = line, .instructions = instructions};
+        *array_push(taking->rows, taking->row_count, taking->row_capacity) =
+            (struct block_count){.context = context, .block = line, .count = instructions};
 }
 
 /* The new context for an old one that is no line. It is never behind its old place. */
@@ -71,32 +74,22 @@ static void take_context(struct taking *taking, size_t index)
         taking->moved[index] = place_context(taking, &old);
         taking->line[index] = python || old.parent == NONE ? 0 : taking->line[old.parent];
     }
-    add_row(profile, taking->moved[index], taking->line[index], old.self_instructions);
+    add_row(taking, taking->moved[index], taking->line[index], old.self_instructions);
 }
 
-static int compare_rows(const void *a, const void *b)
+static void join_rows(struct taking *taking)
 {
-    const struct line_count *one = a, *other = b;
+    struct profile *profile = taking->profile;
+    size_t count = order_counts(taking->rows, taking->row_count, profile->context_count);
 
-    if (one->context != other->context)
-        return one->context < other->context ? -1 : 1;
-    return one->line < other->line ? -1 : one->line > other->line;
-}
-
-static void join_rows(struct profile *profile)
-{
-    struct line_count *rows = profile->lines;
-    size_t kept = 0;
-
-    if (profile->line_count)
-        qsort(rows, profile->line_count, sizeof *rows, compare_rows);
-    for (size_t i = 0; i < profile->line_count; i++) {
-        if (kept && !compare_rows(&rows[kept - 1], &rows[i]))
-            rows[kept - 1].instructions += rows[i].instructions;
-        else
-            rows[kept++] = rows[i];
-    }
-    profile->line_count = kept;
+    profile->lines = memory_grow(profile->lines, &profile->line_capacity,
+                                 profile->line_count + count, sizeof *profile->lines);
+    for (size_t i = 0; i < count; i++)
+        profile->lines[profile->line_count++] =
+            (struct line_count){.context = taking->rows[i].context,
+                                .line = taking->rows[i].block,
+                                .instructions = taking->rows[i].count};
+    free(taking->rows);
 }
 
 static void move_counts(const struct taking *taking)
@@ -121,7 +114,7 @@ void raw_take_lines_out(struct profile *profile)
     for (size_t i = 0; i < profile->root_count; i++)
         profile->roots[i].context = taking.moved[profile->roots[i].context];
     move_counts(&taking);
-    join_rows(profile);
+    join_rows(&taking);
     map_free(&taking.calls);
     map_free(&taking.children);
     free(taking.moved);
