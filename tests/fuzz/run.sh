@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 command -v clang >/dev/null || { echo "fuzz: skipped, no clang"; exit 0; }
 out=build/fuzz
 mkdir -p $out
-flags="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE
+flags="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -DENGINE_FOLDER=\"\"
 -Isrc -Iinclude -I$out"
 printf '#define TRUEFLAME_VERSION "fuzz"\n' >$out/config.h
 names="$*"
