@@ -31,8 +31,9 @@ def test_random_blocks_are_recorded(seed, detail, blocks, folder):
     same_as_alone(folder, [blocks, 5000, seed], f"--detail={detail}")
 
 
-@pytest.mark.parametrize("options", ((), ("--detail=line",), ("--without=avx512",)),
-                         ids=("function", "line", "without-avx512"))
+@pytest.mark.parametrize("options", ((), ("--detail=line",), ("--without=avx512",),
+                                     ("--without=loop",)),
+                         ids=("function", "line", "without-avx512", "without-loop"))
 @pytest.mark.parametrize("tick", (0, TICK))
 def test_random_blocks_leave_the_same(tick, options, blocks):
     blocks_agree(blocks, 5000, 3, tick, *options)
@@ -45,8 +46,9 @@ def test_ten_million_random_blocks(seed, blocks):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", ((), ("--detail=line",), ("--without=avx512",)),
-                         ids=("function", "line", "without-avx512"))
+@pytest.mark.parametrize("options", ((), ("--detail=line",), ("--without=avx512",),
+                                     ("--without=loop",)),
+                         ids=("function", "line", "without-avx512", "without-loop"))
 @pytest.mark.parametrize("tick", (0, TICK))
 def test_a_million_more_in_other_ways(tick, options, blocks):
     blocks_agree(blocks, 250000, 2000, tick, *options)

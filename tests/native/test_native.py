@@ -4,6 +4,7 @@ The programs of tests/native/programs are hard on an engine; real programs are w
 oracle single-steps (tests/oracle).
 """
 
+import json
 import os
 import shutil
 
@@ -38,6 +39,15 @@ def test_contexts_with_less_room_count_the_same(compiled, folder):
     assert len(trees[0]) > 900 and trees[0] == trees[1]
 
 
+@pytest.mark.slow
+def test_contexts_beyond_those_that_are_near(compiled, folder):
+    info = same_as_alone(folder, [compiled("more_contexts")], "--detail=function")
+    assert info["contexts"] > 4 << 20
+    rows = json.loads(run([TRUEFLAME, "report", "--json", "--sort=calls", folder / "profile.flame"]).stdout)
+    calls = {row["name"]: row["calls"] for row in rows["functions"]}
+    assert calls["one"] == calls["other"] == 3 * ((1 << 21) - 1)
+
+
 @pytest.mark.parametrize("detail", ("function", "line"))
 def test_recording_is_switched_on_for_a_thread_in_a_loop(detail, compiled, folder):
     same_as_alone(folder, [compiled("window", "-I", HERE.parent.parent / "include")], "--start=off",
@@ -67,11 +77,12 @@ def test_instructions_that_leave_64_bit_code_are_refused(kind, compiled, folder)
     assert b"--engine=valgrind" in done.stderr and done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("what", ("avx512", "loop"))
 @pytest.mark.parametrize("name", ("signals", "threads"))
-def test_without_avx512(name, compiled, folder):
+def test_another_processor(name, what, compiled, folder):
     command = [compiled(name)]
     alone = run(command, cwd=folder)
-    done = run([BUILD / "src/engines/native/trueflame-native", "--without=avx512", "--", command[0],
+    done = run([BUILD / "src/engines/native/trueflame-native", f"--without={what}", "--", command[0],
                 *command], cwd=folder)
     assert (done.stdout, done.returncode) == (alone.stdout, alone.returncode), done.stderr.decode()
 

@@ -192,6 +192,8 @@ static void parse_option(const char *argument)
         options.follow_children = false;
     else if (!strcmp(argument, "--without=avx512"))
         options.narrow_vectors = true;
+    else if (!strcmp(argument, "--without=loop"))
+        options.slow_loop = true;
     else if (!strcmp(argument, RANDOMIZE_AGAIN))
         randomize_again = true;
     else

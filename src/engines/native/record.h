@@ -11,6 +11,7 @@ struct options {
     const char *run_folder; /* for raw files, NULL: none are written */
     bool print_total;       /* instructions to stderr at the end */
     bool narrow_vectors;    /* as if there were no AVX-512 */
+    bool slow_loop;         /* as if the processor were slow at `loop` */
     bool line_detail, keep_tail_calls, start_off, follow_children, python, progress, repeatable;
     uint32_t max_contexts;
     uint64_t budget, checkpoint; /* instructions; 0: none */

@@ -263,7 +263,7 @@ static bool is_amd(void)
 
 uint64_t returns_init(void)
 {
-    loop_is_cheap = is_amd();
+    loop_is_cheap = is_amd() && !options.slow_loop;
     uint32_t id = cache_add_exit();
     cache.exits[id].kind = EXIT_RETURN;
     struct emitter cold = cold_begin();
