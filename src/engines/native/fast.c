@@ -140,10 +140,11 @@ uint32_t call_site(struct translation *t, unsigned index)
     return tree_site(&core.tree, pc, code_map_peek(&core.code, pc).module);
 }
 
-/* A call to `target`; the return address is pushed. `foreseen`: rcx is spilled, and another site of
- * the same kind may have gone elsewhere. */
-static void emit_call_to(struct translation *t, unsigned index, uint64_t target, bool foreseen)
+/* A call to `target`; the return address is pushed. `spilled`: if rcx is, and perhaps rax, the target
+ * was foreseen, and another site of the same kind may have gone elsewhere. */
+static void emit_call_to(struct translation *t, unsigned index, uint64_t target, unsigned spilled)
 {
+    bool foreseen = spilled;
     struct emitter *e = &t->code;
     uint64_t next = t->pc + t->offsets[index + 1];
     bool flags = !flags_dead_at(target);
@@ -152,7 +153,8 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     uint64_t miss = cold_exit(id, flags, RAX_RCX, t->folded);
     uint8_t *start = e->out;
     cache.exits[id].site = site;
-    emit_spill(e, RAX);
+    if (!(spilled & 1 << RAX))
+        emit_spill(e, RAX);
     if (flags)
         save_flags(e);
     if (!foreseen)
@@ -171,6 +173,7 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     emit_align_patch(e, 1);
     emit_byte(e, 0xe9);
     emit_linkable(e, new_exit(t, index, EXIT_ENTER, target));
+    emit_end_verify(t);
     returns_finish_call(t, index, start, id);
 }
 
@@ -219,27 +222,50 @@ static void emit_push_return(struct translation *t, unsigned index, uint64_t tar
     add_mark(t, MARK_ENGINE, 0, 0, 0);
 }
 
-static void emit_call_known(struct translation *t, unsigned index, uint64_t target, bool foreseen)
-{
-    if (leaves_expect(t, target))
-        leaves_emit_call(t, index, target, foreseen);
-    else
-        emit_call_to(t, index, target, foreseen);
-}
-
-/* ---- slots whose content is foreseen ---- */
+/* ---- calls whose target is foreseen ---- */
 
 /* The call leads elsewhere by now: the block is to be made anew. rcx: the target. */
-static uint64_t cold_not_foreseen(struct translation *t, unsigned index, uint64_t target, bool slot)
+static uint64_t cold_not_foreseen(struct translation *t, unsigned index, uint64_t target, bool slot,
+                                  unsigned spilled)
 {
     uint32_t id = new_exit(t, index, EXIT_CALL_INDIRECT, 0);
     cache.exits[id].site = call_site(t, index);
     cache.exits[id].landing = core.no_landing;
     cache.exits[id].slot = slot;
-    uint64_t out = cold_exit(id, false, 1 << RCX, t->folded);
+    uint64_t out = cold_exit(id, false, spilled, t->folded);
     if (t->folded_line.place)
         out = lines_cold_folded(&t->folded_line, out);
     return cold_unverified(target, cold_store_target(out));
+}
+
+/* Is the sequence of a call short enough for a branch to behind it? */
+static bool is_short(const struct translation *t, unsigned index, uint64_t target)
+{
+    return !options.line_detail && !options.max_contexts && flags_dead_at(target) &&
+           fits_in_32(t->pc + t->offsets[index + 1]);
+}
+
+/* The target, which is in rcx, is foreseen; rcx is spilled, the return address pushed. */
+static void emit_call_foreseen(struct translation *t, unsigned index, uint64_t target, bool slot)
+{
+    unsigned spilled = 1 << RCX;
+    if (leaves_expect(t, target)) {
+        emit_verify_ahead(t, target, cold_not_foreseen(t, index, target, slot, spilled));
+        leaves_emit_call(t, index, target, true);
+        return;
+    }
+    if (!is_short(t, index, target)) {
+        emit_verify(&t->code, target, cold_not_foreseen(t, index, target, slot, spilled));
+        emit_call_to(t, index, target, spilled);
+        return;
+    }
+    /* What can be done before is, to make it shorter. */
+    emit_spill(&t->code, RAX);
+    spilled |= 1 << RAX;
+    vectors_emit_count(&t->code, t->folded);
+    t->folded = 0;
+    emit_verify_ahead(t, target, cold_not_foreseen(t, index, target, slot, spilled));
+    emit_call_to(t, index, target, spilled);
 }
 
 static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
@@ -252,11 +278,8 @@ static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
         emit_call_through(t, index, true);
         return;
     }
-    emit_verify(e, target, cold_not_foreseen(t, index, target, true));
-    emit_call_known(t, index, target, true);
+    emit_call_foreseen(t, index, target, true);
 }
-
-/* ---- indirect calls whose target is foreseen ---- */
 
 /* The target is in rcx, which is spilled. */
 static void emit_call_register(struct translation *t, unsigned index)
@@ -267,8 +290,7 @@ static void emit_call_register(struct translation *t, unsigned index)
         emit_call_through(t, index, false);
         return;
     }
-    emit_verify(&t->code, target, cold_not_foreseen(t, index, target, false));
-    emit_call_known(t, index, target, true);
+    emit_call_foreseen(t, index, target, false);
 }
 
 /* rcx = target; spills rcx. */
@@ -308,7 +330,10 @@ void emit_call(struct translation *t, unsigned index)
         emit_call_slot(t, index, slot);
     } else if (direct) {
         emit_push_return(t, index, branch_target(t, index));
-        emit_call_known(t, index, branch_target(t, index), false);
+        if (leaves_expect(t, branch_target(t, index)))
+            leaves_emit_call(t, index, branch_target(t, index), false);
+        else
+            emit_call_to(t, index, branch_target(t, index), 0);
     } else {
         emit_load_target(t, index);
         add_mark(t, MARK_PROGRAM, t->offsets[index], 1 << RCX, t->ahead);

@@ -195,6 +195,7 @@ void leaves_emit_call(struct translation *t, unsigned index, uint64_t target, bo
     emit_align_patch(e, 1);
     emit_byte(e, 0xe9);
     emit_linkable(e, new_exit(t, index, EXIT_LEAF_ENTER, target));
+    emit_end_verify(t);
     uint64_t landing = here ? emit_landing_here(t, index, id) : emit_landing_apart(t, index, id);
     memcpy(landing_at, &(uint32_t){landing}, 4);
     cache.exits[id].leaf_landing = landing;

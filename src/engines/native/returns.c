@@ -78,6 +78,33 @@ void emit_verify_entry(struct emitter *e, uint64_t address, uint64_t before)
     emit_byte(e, before - (e->address + 1));
 }
 
+void emit_verify_ahead(struct translation *t, uint64_t address, uint64_t otherwise)
+{
+    struct emitter *e = &t->code;
+    if (!loop_is_cheap) {
+        emit_verify(e, address, otherwise);
+        return;
+    }
+    emit_add_constant(e, RCX, 1 - address);
+    emit_bytes(e, "\xe2\x00", 2); /* loop */
+    t->unverified.end = e->out;
+    t->unverified.address = e->address;
+    t->unverified.otherwise = otherwise;
+}
+
+void emit_end_verify(struct translation *t)
+{
+    struct emitter *e = &t->code;
+    if (!t->unverified.end)
+        return;
+    uint64_t distance = e->address - t->unverified.address;
+    if (distance > 127)
+        fail("a call's sequence is too long", NULL);
+    t->unverified.end[-1] = distance;
+    t->unverified.end = NULL;
+    emit_jump(e, t->unverified.otherwise);
+}
+
 uint64_t cold_unverified(uint64_t address, uint64_t to)
 {
     struct emitter cold = cold_begin();

@@ -25,6 +25,10 @@ uint64_t cold_unverified(uint64_t address, uint64_t to);
 uint64_t emit_before_verify(struct emitter *e, uint64_t otherwise);
 void emit_verify_entry(struct emitter *e, uint64_t address, uint64_t before);
 
+/* The same inside of a sequence, by a branch to behind it, which the second emits: it must be near. */
+void emit_verify_ahead(struct translation *t, uint64_t address, uint64_t otherwise);
+void emit_end_verify(struct translation *t);
+
 /* Returns into [start, end) do not go on in code of theirs: it is gone. */
 void returns_forget(uint64_t start, uint64_t end);
 
