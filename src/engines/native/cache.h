@@ -54,8 +54,8 @@ struct block {
     struct mark *marks; /* sorted by offset */
     uint32_t *segments; /* the core's numbers of its segments; line detail only */
     uint16_t segment_count;
-    uint8_t before; /* so many instructions are counted by what stands right before its code */
-    uint8_t before_bytes;
+    uint8_t before_bytes; /* of what stands right before its code, and counts what a branch has yet to */
+    uint32_t before;      /* count: that, 0: nothing (struct coming) */
     uint32_t incoming;              /* first exit that is linked to this block, 0: none */
     uint32_t next_in_page;          /* number of another block that begins in the same page */
     struct code_function *function; /* NULL: a PLT or anonymous code */
@@ -126,17 +126,21 @@ struct exit {
                             * sequence */
     uint16_t pops;         /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
                        * leaves: instructions that the landing's block has yet to count */
-    uint8_t before;        /* with a `branch`: what is counted on the way */
-    uint32_t site;         /* calls: the core's number, 0 until it is asked for; system calls:
-                        * the core's number of the segment they end */
-    uint32_t branch;       /* offset of the displacement of such a branch, 0: none */
+    union {
+        uint32_t site;   /* calls: the core's number, 0 until it is asked for; system calls: the core's
+                          * number of the segment they end */
+        uint32_t before; /* such a branch: what it has yet to count (struct coming) */
+    };
+    uint32_t branch; /* and the offset of its displacement, 0: there is none */
     const char *refusal;
 };
 
 /* How a block that is made now is entered, this time and most likely the next: what that takes stands
  * right before its code. */
 struct coming {
-    unsigned before; /* by a branch that has yet to count so many instructions */
+    /* By a branch that has yet to count: so many instructions; at line detail, once in the place
+     * with this number. */
+    unsigned before;
     enum { COMING_PLAIN, COMING_LOCAL, COMING_CALLED } by; /* an indirect jump or call (jumps.h) */
 };
 

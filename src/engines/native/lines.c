@@ -391,6 +391,12 @@ void lines_emit(struct emitter *e, const struct line_count *count)
     cache.exits[count->exit_id].leaf_landing = e->address;
 }
 
+void lines_emit_place(struct emitter *e, uint32_t place, bool flags)
+{
+    lines_emit(e, &(struct line_count){
+                      .place = place, .flags = flags, .has_room = true, .borrow = BORROW_SPILLED});
+}
+
 /* ---- counts on their way to the core ---- */
 
 static void add_count(uint64_t key, uint64_t count)

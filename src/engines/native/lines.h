@@ -76,6 +76,9 @@ struct line_count lines_plan(uint32_t number, struct code_function *function, bo
                              uint32_t exit_id);
 void lines_emit(struct emitter *e, const struct line_count *count);
 
+/* Counts in a place for which every context has room. */
+void lines_emit_place(struct emitter *e, uint32_t place, bool flags);
+
 /* The same for a run of the block, before its instruction `index`, that ends in PLT stub `stub`, 0 if
  * in none. Where it has no place, the stub is still to be counted. */
 struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t number,

@@ -232,10 +232,11 @@ static void emit_counting_branch(struct translation *t, unsigned index)
 static void note_branch(const struct side_exit *side, uint32_t id, uint64_t counted_at)
 {
     struct exit *exit = &cache.exits[id];
-    if (options.line_detail || (side->branch.address & 63) > 60)
+    bool knows_place = side->count.has_room && side->count.borrow == BORROW_SPILLED;
+    if ((options.line_detail && !knows_place) || (side->branch.address & 63) > 60)
         return;
     exit->branch = side->branch.address - CACHE_START;
-    exit->before = side->uncounted;
+    exit->before = options.line_detail ? side->count.place : side->uncounted;
     exit->landing = counted_at;
 }
 
@@ -626,9 +627,12 @@ static void emit_before(struct block *block)
     struct emitter e = {cache_writable(cache.hot), CACHE_START + cache.hot};
     if (cache.coming.by != COMING_PLAIN)
         jumps_emit_entry(&e, block);
-    if (cache.coming.before && !options.line_detail) {
+    if (cache.coming.before) {
         uint64_t start = e.address;
-        vectors_emit_count(&e, cache.coming.before);
+        if (options.line_detail)
+            lines_emit_place(&e, cache.coming.before, block->flags & BLOCK_FLAGS_LIVE);
+        else
+            vectors_emit_count(&e, cache.coming.before);
         block->before = cache.coming.before;
         block->before_bytes = e.address - start;
     }
