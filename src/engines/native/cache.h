@@ -54,8 +54,9 @@ struct block {
     struct mark *marks; /* sorted by offset */
     uint32_t *segments; /* the core's numbers of its segments; line detail only */
     uint16_t segment_count;
-    uint8_t before_bytes; /* of what stands right before its code, and counts what a branch has yet to */
-    uint32_t before;      /* count: that, 0: nothing (struct coming) */
+    uint8_t
+        before_bytes; /* of what stands right before its code, and counts what a branch has yet to */
+    uint32_t before;  /* count: that, 0: nothing (struct coming) */
     uint32_t incoming;              /* first exit that is linked to this block, 0: none */
     uint32_t next_in_page;          /* number of another block that begins in the same page */
     struct code_function *function; /* NULL: a PLT or anonymous code */
@@ -127,7 +128,8 @@ struct exit {
     uint16_t pops;         /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
                        * leaves: instructions that the landing's block has yet to count */
     union {
-        uint32_t site;   /* calls: the core's number, 0 until it is asked for; system calls: the core's
+        uint32_t
+            site; /* calls: the core's number, 0 until it is asked for; system calls: the core's
                           * number of the segment they end */
         uint32_t before; /* such a branch: what it has yet to count (struct coming) */
     };

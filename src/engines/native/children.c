@@ -130,9 +130,23 @@ static void emit_compare_entry(struct emitter *e, uint64_t target)
     emit_u32(e, target);
 }
 
+/* cmp dword [rax + n], half */
+static void emit_compare_half(struct emitter *e, unsigned offset, uint32_t half)
+{
+    emit_bytes(e, "\x81\x78", 2);
+    emit_byte(e, offset);
+    emit_u32(e, half);
+}
+
 void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
 {
-    emit_compare_entry(e, target);
+    if (fits_in_32(target)) {
+        emit_compare_entry(e, target);
+    } else {
+        emit_compare_half(e, CONTEXT(entry), target);
+        jump_if(e, IF_NOT_EQUAL, miss);
+        emit_compare_half(e, CONTEXT(entry) + 4, target >> 32);
+    }
     jump_if(e, IF_NOT_EQUAL, miss);
 }
 
@@ -189,12 +203,9 @@ static uint64_t cold_child_by_target(const struct step *step, uint64_t miss, uin
     return address;
 }
 
-/* The same for others; it may be what the site did last, too. */
-static uint64_t cold_child(const struct step *step, uint64_t miss, uint64_t back)
+/* The same for others: by the site. */
+static uint64_t cold_child_in_table(const struct step *step, uint64_t miss, uint64_t back)
 {
-    const uint32_t site = step->number;
-    if (fast_is_by_target(site, step->target))
-        return cold_child_by_target(step, miss, back);
     struct emitter missed = cold_begin();
     uint64_t missed_at = missed.address;
     emit_unspill(&missed, RDX);
@@ -203,26 +214,39 @@ static uint64_t cold_child(const struct step *step, uint64_t miss, uint64_t back
 
     struct emitter cold = cold_begin(), *e = &cold;
     uint64_t address = cold.address;
-    uint8_t *elsewhere = emit_load_last(e, RAX, RCX, site);
-    if (elsewhere) {
-        if (step->foreseen)
-            emit_entry_check(e, step->target, miss);
-        emit_jump(e, back);
-        end_short_jump(e, elsewhere);
-    }
     emit_spill(e, RDX);
-    emit_child_slot(e, RCX, site);
+    emit_child_slot(e, RCX, step->number);
     emit_child_address(e);
-    emit_constant(e, RDX, site);
+    emit_constant(e, RDX, step->number);
     op_memory(e, OP_ADD, RDX, RCX, CONTEXT(key));
     op_memory(e, OP_COMPARE, RDX, RAX, offsetof(struct child_slot, key));
     jump_if(e, IF_NOT_EQUAL, missed_at);
     op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct child_slot, child));
-    if (step->foreseen)
+    if (step->varies)
         emit_entry_check(e, step->target, missed_at);
     emit_put_beside(e, step);
-    emit_remember_last(e, RCX, RAX, site);
+    emit_remember_last(e, RCX, RAX, step->number);
     emit_unspill(e, RDX);
+    emit_jump(e, back);
+    cold_end(e);
+    return address;
+}
+
+/* It may be what the site did last, too. */
+static uint64_t cold_child(const struct step *step, uint64_t miss, uint64_t back)
+{
+    if (fast_is_by_target(step->number, step->target))
+        return cold_child_by_target(step, miss, back);
+    uint64_t in_table = cold_child_in_table(step, miss, back);
+    if (step->number >= SITE_SLOTS)
+        return in_table;
+    struct emitter cold = cold_begin(), *e = &cold;
+    uint64_t address = cold.address;
+    op_thread(e, OP_COMPARE, RCX, LAST(step->number, context));
+    jump_if(e, IF_NOT_EQUAL, in_table);
+    emit_load(e, RAX, LAST(step->number, child));
+    if (step->varies)
+        emit_entry_check(e, step->target, in_table);
     emit_jump(e, back);
     cold_end(e);
     return address;
@@ -303,7 +327,7 @@ static uint64_t cold_child_of_current(const struct step *step, uint64_t miss, ui
 
 void emit_child_of_current(struct emitter *e, const struct step *step, uint64_t miss)
 {
-    if (step->foreseen) {
+    if (step->varies) {
         emit_load_current(e, RCX);
         struct child_lookup lookup = emit_beside(e, step);
         finish_beside(&lookup, step, miss);

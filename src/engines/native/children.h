@@ -70,7 +70,7 @@ struct step {
     struct code_function *function; /* that calls; NULL for transitions, which all come by */
     uint32_t number;                /* of the call's site, or transition_number */
     uint64_t target;
-    bool foreseen; /* the site may have called something else than `target` before */
+    bool varies; /* the site may have called something else than `target` before */
 };
 
 /* rax = the child of the context in rcx, if it is beside it; else on to code that looks for it
@@ -86,8 +86,8 @@ void finish_beside(const struct child_lookup *lookup, const struct step *step, u
 /* Goes on if the context in rax was entered at `target`. */
 void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss);
 
-/* rax = the child of the current context; `miss` is gone to with rax and rcx borrowed. If the step is
- * foreseen, rcx is borrowed already. */
+/* rax = the child of the current context; `miss` is gone to with rax and rcx borrowed. If the step
+ * varies, rcx is borrowed already. */
 void emit_child_of_current(struct emitter *e, const struct step *step, uint64_t miss);
 
 /* rdx = the child of the context in rax for the target in rcx, at function detail from the table

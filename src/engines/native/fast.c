@@ -162,10 +162,11 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     lines_emit_folded(e, &t->folded_line, RCX);
     emit_room_check(e, miss);
     emit_load_current(e, RCX);
-    const struct step step = {t->function, site, target, foreseen};
+    /* A call in code that the program makes may be made to lead elsewhere. */
+    const struct step step = {t->function, site, target, foreseen || t->checked};
     struct child_lookup lookup = emit_beside(e, &step);
     finish_beside(&lookup, &step, miss);
-    if (foreseen && options.line_detail) /* found by its site alone */
+    if (step.varies && options.line_detail) /* found by its site alone */
         emit_entry_check(e, target, miss);
     emit_settle(t, RCX);
     emit_shadow_push(e, RCX, RAX, next, LANDING_UNKNOWN);

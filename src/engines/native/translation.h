@@ -52,7 +52,8 @@ struct translation {
     bool checked; /* the source may change: compared at every entry */
     bool given;   /* the vector registers are the program's here */
     struct {
-        uint8_t *end; /* of a branch ahead, to what follows the call's sequence; NULL: there is none */
+        uint8_t
+            *end; /* of a branch ahead, to what follows the call's sequence; NULL: there is none */
         uint64_t address, otherwise;
     } unverified; /* returns.h */
     struct side_exit sides[BRANCHES_MAX];

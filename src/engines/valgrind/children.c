@@ -54,6 +54,8 @@ struct call_site *call_site_add(UInt site, const struct block_info *info, Addr t
         }
         call_sites[site].slot = slot;
     }
+    if (call_sites[site].target && call_sites[site].target != target)
+        call_sites[site].varies = True;
     call_sites[site].target = target;
     return &call_sites[site];
 }

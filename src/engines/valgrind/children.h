@@ -57,7 +57,8 @@ void children_follow_core(void);
 
 struct call_site {
     Addr target;
-    UInt slot; /* of its context, or NO_SLOT */
+    UInt slot;   /* of its context, or NO_SLOT */
+    Bool varies; /* it has led elsewhere: the program changes its code */
 };
 
 /* The direct call with this number, in `info`, to `target`. */

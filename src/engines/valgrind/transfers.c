@@ -93,6 +93,18 @@ static void push(struct translation *translation)
     ir_set_hot(HOT(top), ir_op(Iop_Add64, top, ir_word(STACK_ENTRY_BYTES)));
 }
 
+static void indirect_call(struct translation *translation, UInt site)
+{
+    IRExpr *target = translation->block->next;
+    struct lookup lookup = look_up(translation, ir_word(site * SITE_STEP), target);
+    IRExpr *reason = core.options.max_contexts ? or_stack_is_full(lookup.differs) : lookup.differs;
+
+    IR_CALL_IF(ir_one_op(Iop_CmpNEZ64, reason), slow_call_indirect,
+               mkIRExprVec_2(ir_word(site), target));
+    push(translation);
+    enter(translation, found_child(&lookup));
+}
+
 static void direct_call(struct translation *translation, UInt site, Addr target)
 {
     const struct call_site *known = call_site_add(site, translation->info, target);
@@ -100,6 +112,10 @@ static void direct_call(struct translation *translation, UInt site, Addr target)
     IRExpr *child, *base;
     Long child_offset;
 
+    if (known->varies) {
+        indirect_call(translation, site);
+        return;
+    }
     if (known->slot != NO_SLOT) {
         Long slot = offsetof(struct context, slots) + known->slot * sizeof(struct context_slot);
         base = current;
@@ -115,18 +131,6 @@ static void direct_call(struct translation *translation, UInt site, Addr target)
     IR_CALL_IF(child, slow_call, mkIRExprVec_1(ir_word(site)));
     push(translation);
     enter(translation, ir_load(base, child_offset));
-}
-
-static void indirect_call(struct translation *translation, UInt site)
-{
-    IRExpr *target = translation->block->next;
-    struct lookup lookup = look_up(translation, ir_word(site * SITE_STEP), target);
-    IRExpr *reason = core.options.max_contexts ? or_stack_is_full(lookup.differs) : lookup.differs;
-
-    IR_CALL_IF(ir_one_op(Iop_CmpNEZ64, reason), slow_call_indirect,
-               mkIRExprVec_2(ir_word(site), target));
-    push(translation);
-    enter(translation, found_child(&lookup));
 }
 
 /* A call into a PLT: whom it enters is known at the stub's end. */
