@@ -116,8 +116,6 @@ bool stack_is_in(const struct stack *stack, uint64_t start, uint64_t end)
     return stack->mapping_end == end || (bottom >= start && bottom < end);
 }
 
-/* An empty stack whose bottom hangs at `context`. The object of a stack that began at the same
- * place is used again: its memory has a new life. */
 /* One more than is asked for: an engine may have the current context in the entry that comes next. */
 static struct stack_entry *entries_allocate(size_t count)
 {
@@ -129,6 +127,8 @@ static void entries_release(struct stack_entry *entries, size_t count)
     platform_release(entries, (count + 1) * sizeof *entries);
 }
 
+/* An empty stack whose bottom hangs at `context`. The object of a stack that began at the same
+ * place is used again: its memory has a new life. */
 struct stack *stack_new(struct core *core, struct context *context, uint64_t sp)
 {
     struct stack *stack = core->stacks;

@@ -4,7 +4,7 @@
  *
  * A sequence borrows rax and rcx, rarely rdx, whose values wait in their spill slots. The count and
  * the shadow stack's top are in vector registers (vectors.h), so nothing here waits for memory
- * that was just written, except for the current context.
+ * that was just written, except, at line detail, for the current context.
  *
  *   call     find the child of (context, site) (children.h), settle the count, push the shadow
  *            entry, change context.
