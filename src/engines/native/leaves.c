@@ -108,12 +108,7 @@ struct leaf_landing {
 static struct leaf_landing landing_plan(uint64_t next, bool flags)
 {
     struct leaf_landing landing = {next, flags, cold_unverified(next, slow_return), 0};
-    struct emitter cold = cold_begin();
-    landing.other_stack = cold.address;
-    restore(&cold, flags, flags ? 1 << RAX : 0);
-    emit_constant(&cold, RCX, next);
-    emit_jump(&cold, slow_return);
-    cold_end(&cold);
+    landing.other_stack = cold_other_stack(next, flags, slow_return);
     return landing;
 }
 

@@ -115,14 +115,13 @@ uint64_t cold_unverified(uint64_t address, uint64_t to)
     return at;
 }
 
-/* The address was right but the stack pointer is not. */
-static uint64_t cold_other_stack(uint64_t next, bool flags)
+uint64_t cold_other_stack(uint64_t next, bool flags, uint64_t to)
 {
     struct emitter cold = cold_begin();
     uint64_t at = cold.address;
     restore(&cold, flags, flags ? 1 << RAX : 0);
     emit_constant(&cold, RCX, next);
-    emit_jump(&cold, slow_return);
+    emit_jump(&cold, to);
     cold_end(&cold);
     return at;
 }
@@ -138,7 +137,7 @@ struct landing {
 static struct landing landing_plan(uint64_t next, bool flags)
 {
     struct landing landing = {next, flags, 0, cold_unverified(next, slow_return), 0};
-    landing.other_stack = cold_other_stack(next, flags);
+    landing.other_stack = cold_other_stack(next, flags, slow_return);
     return landing;
 }
 

@@ -29,6 +29,10 @@ void emit_verify_entry(struct emitter *e, uint64_t address, uint64_t before);
 void emit_verify_ahead(struct translation *t, uint64_t address, uint64_t otherwise);
 void emit_end_verify(struct translation *t);
 
+/* A return's address was right but the stack pointer is not: on to `to`, with the address in rcx.
+ * `flags`: are saved away, and rax is borrowed for it. */
+uint64_t cold_other_stack(uint64_t next, bool flags, uint64_t to);
+
 /* Returns into [start, end) do not go on in code of theirs: it is gone. */
 void returns_forget(uint64_t start, uint64_t end);
 
