@@ -122,8 +122,9 @@ static struct block *take_entered(struct native_thread *thread)
 
 static struct block *take_indirect_jump(struct native_thread *thread, uint32_t id)
 {
+    const struct exit exit = cache.exits[id]; /* a copy: the core may make exits move */
     uint64_t sp = stack_pointer(thread);
-    bool from_plt = cache.blocks[cache.exits[id].block].flags & BLOCK_PLT;
+    bool from_plt = cache.blocks[exit.block].flags & BLOCK_PLT;
     bool reached = thread->hot.top[-1].stack_pointer - 8 - sp <= thread->hot.reach;
     const struct context *before = thread->hot.current;
     thread->pc = thread->target;
@@ -136,6 +137,8 @@ static struct block *take_indirect_jump(struct native_thread *thread, uint32_t i
     cache.coming = (struct coming){0};
     if (from_plt || (to->flags & BLOCK_PLT))
         return to;
+    if (exit.slot && may_foresee(thread->pc))
+        cache_remake(exit.pc);
     jumps_remember(to, TARGET_JUMPED);
     if (reached && to->function && to->function == before->code && thread->hot.current == before)
         jumps_remember_local(to);

@@ -42,14 +42,24 @@ bool may_foresee(uint64_t target)
            maps_executable_end(target) > target;
 }
 
-/* Where the slot of a PLT stub leads, once it is bound; 0: not known yet. */
-uint64_t foreseen_target(uint64_t slot)
+/* 0: it cannot be read. */
+static uint64_t read_slot(uint64_t slot)
 {
     struct mapping mapping;
-    if (!maps_find(slot, &mapping) || !(mapping.protection & PROT_READ) || slot + 8 > mapping.end)
-        return 0;
-    uint64_t target = *(const uint64_t *)slot;
+    bool readable =
+        maps_find(slot, &mapping) && mapping.protection & PROT_READ && slot + 8 <= mapping.end;
+    return readable ? *(const uint64_t *)slot : 0;
+}
+
+uint64_t foreseen_target(uint64_t slot)
+{
+    uint64_t target = read_slot(slot);
     return may_foresee(target) ? target : 0;
+}
+
+bool slot_is_unbound(uint64_t slot)
+{
+    return code_map_peek(&core.code, read_slot(slot)).plt;
 }
 
 /* ---- indirect calls ---- */

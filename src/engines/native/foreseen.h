@@ -21,6 +21,9 @@ bool may_foresee(uint64_t target);
 /* Where a PLT stub's slot leads, if that may be foreseen; else 0. */
 uint64_t foreseen_target(uint64_t slot);
 
+/* It leads to where the dynamic linker will bind it. */
+bool slot_is_unbound(uint64_t slot);
+
 /* Where the indirect call `site` leads; 0: that is not foreseen. */
 uint64_t foreseen_call(uint32_t site);
 

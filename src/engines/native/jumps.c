@@ -214,6 +214,56 @@ void jumps_init(void)
 
 /* ---- jumps ---- */
 
+/* rcx is the target, and spilled. */
+static void emit_go_by_table(struct emitter *e)
+{
+    emit_spill(e, RAX);
+    jumps_emit_go(e, TARGET_JUMPED);
+}
+
+static uint64_t cold_not_foreseen(uint64_t target)
+{
+    struct emitter cold = cold_begin();
+    uint64_t address = cold.address;
+    emit_go_by_table(&cold);
+    cold_end(&cold);
+    return cold_unverified(target, address);
+}
+
+/* A jump through the slot of a PLT stub, mostly a tail call; rcx is the target, and spilled. Once the
+ * slot is bound it is a direct jump, if the slot is still what it was. */
+static void emit_jump_slot(struct translation *t, unsigned index, uint64_t slot)
+{
+    struct emitter *e = &t->code;
+    uint64_t target = foreseen_target(slot);
+    if (target) {
+        emit_verify_ahead(t, target, cold_not_foreseen(target));
+        emit_unspill(e, RCX);
+        emit_jump_exit(t, index, target);
+        emit_end_verify(t);
+    } else if (slot_is_unbound(slot)) {
+        uint32_t id = new_exit(t, index, EXIT_JUMP_INDIRECT, 0);
+        cache.exits[id].slot = true;
+        emit_store(e, FIELD(target), RCX);
+        emit_unspill(e, RCX);
+        emit_stub(e, id);
+    } else {
+        emit_go_by_table(e);
+    }
+}
+
+/* What ran is counted; rcx alone is borrowed. */
+static void emit_count_before_jump(struct translation *t)
+{
+    struct emitter *e = &t->code;
+    vectors_emit_count(e, t->folded);
+    if (!t->folded_line.place)
+        return;
+    emit_spill(e, RAX);
+    lines_emit_folded(e, &t->folded_line, RAX);
+    emit_unspill(e, RAX);
+}
+
 void emit_indirect_jump(struct translation *t, unsigned index)
 {
     struct emitter *e = &t->code;
@@ -223,9 +273,11 @@ void emit_indirect_jump(struct translation *t, unsigned index)
         plt_stub(branch_target(t, index), &slot);
         add_mark(t, MARK_ENGINE, 0, 0, 0);
         emit_load_slot(e, slot);
-    } else {
-        emit_load_target(t, index);
+        emit_count_before_jump(t);
+        emit_jump_slot(t, index, slot);
+        return;
     }
+    emit_load_target(t, index);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     if (t->plt) {
         emit_store(e, FIELD(target), RCX);
@@ -236,7 +288,7 @@ void emit_indirect_jump(struct translation *t, unsigned index)
     vectors_emit_count(e, t->folded);
     emit_spill(e, RAX);
     lines_emit_folded(e, &t->folded_line, RAX);
-    if (!direct && local_may_lead(t, index))
+    if (local_may_lead(t, index))
         jumps_emit_go_local(e, t->function);
     else
         jumps_emit_go(e, TARGET_JUMPED);

@@ -203,7 +203,7 @@ uint64_t branch_target(const struct translation *t, unsigned index)
     return t->pc + t->offsets[index + 1] + t->instructions[index].immediate;
 }
 
-static uint32_t emit_jump_exit(struct translation *t, unsigned index, uint64_t target)
+uint32_t emit_jump_exit(struct translation *t, unsigned index, uint64_t target)
 {
     uint32_t id = new_exit(t, index, EXIT_JUMP, target);
     emit_align_patch(&t->code, 1);

@@ -77,6 +77,9 @@ void emit_report(struct translation *t, unsigned index, enum exit_kind kind);
 /* A displacement here leads to a stub in the cold part until the exit is linked. */
 void emit_linkable(struct emitter *e, uint32_t id);
 
+/* A jump that is linked to the block at `target`; its exit. */
+uint32_t emit_jump_exit(struct translation *t, unsigned index, uint64_t target);
+
 /* All six flags are overwritten before any is read, from instruction `at` on. */
 bool flags_dead(const struct translation *t, unsigned at);
 
