@@ -1,18 +1,20 @@
 /*
  * A slot of the PLT that the program itself points elsewhere, and back, after it has been called
- * through many times: each call goes to where the slot points then, on every path to it.
+ * and jumped through many times: each goes to where the slot points then, on every path to it.
  *
  * build: dynamic -Wl,-z,lazy
  * with: libplt.so = plt_library.c -Wl,-z,lazy
  * link: libplt.so
  * below other library_leaf:
- *     library_leaf 3000
- *     other 1200
+ *     library_leaf 4500
+ *     other 1800
  * paths:
  *     main;caller;library_leaf
  *     main;caller;other
  *     main;again;caller;library_leaf
  *     main;again;caller;other
+ *     main;library_leaf
+ *     main;other
  * never:
  *     library_leaf;other
  *     other;library_leaf
@@ -47,6 +49,12 @@ NOINLINE void again(void)
     others += 0x100000000;
 }
 
+NOINLINE void tail(void)
+{
+    others += 0x1000;
+    library_leaf(); /* a jump into the PLT */
+}
+
 static ElfW(Addr) value_of(ElfW(Sxword) tag)
 {
     for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
@@ -72,6 +80,7 @@ static inline __attribute__((always_inline)) void call_often(void)
     for (int i = 0; i < 100; i++) {
         caller();
         again();
+        tail();
     }
 }
 
