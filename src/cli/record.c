@@ -36,8 +36,14 @@ static void fix_environment(void)
 {
     static const char *const kept[] = {"PATH", "HOME", "LD_LIBRARY_PATH", "PYTHONPATH", NULL};
     static char *fixed[] = {
-        "LANG=C.UTF-8",     "LC_ALL=C.UTF-8",      "TZ=UTC0", "PYTHONHASHSEED=0",
-        "PERL_HASH_SEED=0", "PERL_PERTURB_KEYS=0", NULL,
+        "LANG=C.UTF-8",
+        "LC_ALL=C.UTF-8",
+        "TZ=UTC0",
+        "PYTHONHASHSEED=0",
+        "PYTHONDONTWRITEBYTECODE=1", /* or the first run compiles what the next one finds */
+        "PERL_HASH_SEED=0",
+        "PERL_PERTURB_KEYS=0",
+        NULL,
     };
     char *values[sizeof kept / sizeof *kept] = {0};
 
@@ -101,6 +107,7 @@ static int record_in(struct record_options *options, const struct engine *engine
     *again = record_needs_other_python(options, run_folder);
     if (*again)
         return OK;
+    record_hint_seed(options, run_folder);
     if (record_write(options, run_folder, true, wait_status, &error))
         return cli_fail_error(&error);
     if (!options->quiet)
@@ -127,10 +134,21 @@ static bool can_be_written(const char *path)
     return true;
 }
 
-static int record_once(struct record_options *options, const struct engine *engine,
-                       const struct engine *otherwise, bool *again)
+/* Where run folders are made; what the user says, else not in /tmp if there is another place: a
+ * program that lists that, as Python does where its script is there and imports something, would
+ * count what it finds of this run and of all others. */
+static char *choose_temporary(void)
 {
-    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    const char *wanted = getenv("TMPDIR");
+
+    if (!wanted || !*wanted)
+        wanted = access("/var/tmp", W_OK | X_OK) ? "/tmp" : "/var/tmp";
+    return memory_duplicate_string(wanted);
+}
+
+static int record_once(struct record_options *options, const struct engine *engine,
+                       const struct engine *otherwise, const char *temporary, bool *again)
+{
     char *run_folder = memory_format("%s/trueflame-XXXXXX", temporary);
 
     *again = false;
@@ -151,12 +169,14 @@ static int record_with(struct record_options *options, const struct engine *engi
     options->progress = !options->quiet && isatty(STDERR_FILENO);
     if (!can_be_written(options->output))
         return cli_fail("%s: %s", options->output, strerror(errno));
+    char *temporary = choose_temporary();
     if (options->repeatable)
         fix_environment();
     record_hint_python(options);
     record_find_trampolines(options);
     while (again)
-        status = record_once(options, engine, otherwise, &again);
+        status = record_once(options, engine, otherwise, temporary, &again);
+    free(temporary);
     return status;
 }
 

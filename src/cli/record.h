@@ -30,8 +30,10 @@ void record_tidy(const struct record_options *options, const char *run_folder, c
 
 /* record_python.c: the hash seed and trampolines. What is worth knowing before the program runs; in
  * the child, whose number it will have: its Pythons look for it in the environment; and after the
- * run, whether the program is to be run anew, in the way that options->python then says. */
-void record_hint_python(const struct record_options *options);
+ * run, what is worth knowing only then, and whether the program is to be run anew, in the way that
+ * options->python then says. */
+void record_hint_python(struct record_options *options);
+void record_hint_seed(const struct record_options *options, const char *run_folder);
 void record_find_trampolines(struct record_options *options);
 void record_prepare_python(const struct record_options *options, const char *run_folder);
 bool record_needs_other_python(struct record_options *options, const char *run_folder);

@@ -12,22 +12,83 @@
 #include "core/python_again.h"
 #include "python/environment.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Python's strings hash differently in each run, and with them the work that dictionaries make. A
- * program that was given a seed keeps it. */
-static bool fixes_hash_seed(const struct record_options *options)
+/* Whoever was given a seed keeps it. The program is given one here if it is a Python; those that it
+ * becomes or starts get theirs from the engine, as others are not to see it. */
+static bool may_fix_seed(const struct record_options *options)
 {
-    return options->python != WATCH_OFF && !getenv("PYTHONHASHSEED") &&
-           python_environment_is_python(options->command[0]);
+    return options->python != WATCH_OFF && !getenv("PYTHONHASHSEED");
 }
 
-void record_hint_python(const struct record_options *options)
+static bool fixes_seed_now(const struct record_options *options)
 {
-    if (!options->quiet && fixes_hash_seed(options))
-        fputs("trueflame: PYTHONHASHSEED=0 for this run, so that it can be repeated\n", stderr);
+    return may_fix_seed(options) && python_environment_is_python(options->program);
+}
+
+static void say_seed(const struct record_options *options)
+{
+    if (!options->quiet)
+        fputs("trueflame: " PYTHON_SEED_ENTRY " for this run, so that it can be repeated\n",
+              stderr);
+}
+
+/* The program's script, as far as its words tell; NULL: none. */
+static const char *find_script(const struct record_options *options)
+{
+    if (!python_is_interpreter(options->command[0]))
+        return options->program;
+    for (char *const *word = options->command + 1; *word; word++)
+        if (**word != '-')
+            return access(*word, F_OK) ? NULL : *word;
+    return NULL;
+}
+
+static bool is_beside(const char *path, const char *other)
+{
+    char *one = memory_duplicate_string(path), *two = memory_duplicate_string(other);
+    char *one_folder = realpath(dirname(one), NULL), *two_folder = realpath(dirname(two), NULL);
+    bool same = one_folder && two_folder && !strcmp(one_folder, two_folder);
+
+    free(one_folder);
+    free(two_folder);
+    free(one);
+    free(two);
+    return same;
+}
+
+/* The finder of modules makes a set of all names in a folder, and works more for each. */
+static void hint_at_folder(const struct record_options *options)
+{
+    const char *script = find_script(options);
+
+    if (!options->quiet && script && is_beside(options->output, script))
+        fprintf(stderr,
+                "trueflame: %s is beside %s, and Python lists that folder when it imports: each "
+                "name there changes the count (-o writes elsewhere)\n",
+                options->output, script);
+}
+
+void record_hint_python(struct record_options *options)
+{
+    if (options->repeatable && python_environment_is_python(options->program))
+        hint_at_folder(options);
+    options->seeds_later = may_fix_seed(options) && !fixes_seed_now(options);
+    if (fixes_seed_now(options))
+        say_seed(options);
+}
+
+void record_hint_seed(const struct record_options *options, const char *run_folder)
+{
+    char *path = memory_format("%s/" ENGINE_SEED_FILE, run_folder);
+
+    if (!access(path, F_OK))
+        say_seed(options);
+    free(path);
 }
 
 void record_find_trampolines(struct record_options *options)
@@ -40,7 +101,7 @@ void record_prepare_python(const struct record_options *options, const char *run
 {
     struct error error;
 
-    if (fixes_hash_seed(options))
+    if (fixes_seed_now(options))
         setenv("PYTHONHASHSEED", "0", 1);
     if (options->python == WATCH_PERF)
         setenv("PYTHONPERFSUPPORT", "1", 1);

@@ -68,6 +68,15 @@ enum python_way python_way_for(unsigned minor, const char *trampolines)
     return minor >= OWN_TRAMPOLINES_FROM ? PYTHON_OWN_TRAMPOLINES : PYTHON_WITHOUT;
 }
 
+bool python_wants_seed(const char *program, char *const *environment)
+{
+    bool has_one = false;
+
+    for (char *const *entry = environment; *entry; entry++)
+        has_one |= text_starts_with(*entry, "PYTHONHASHSEED=");
+    return !has_one && python_is_interpreter(program);
+}
+
 /* ---- the environment ---- */
 
 struct environment {

@@ -43,6 +43,11 @@ char python_option_in_the_way(char *const *arguments);
  * are told of them: "9,10,14:FOLDER", versions and the folder for PYTHONPATH. */
 enum python_way python_way_for(unsigned minor, const char *trampolines);
 
+/* What an interpreter's strings hash by, where nobody has said: in each run another way, and with them
+ * the work that dictionaries make. It is given this one. */
+#define PYTHON_SEED_ENTRY "PYTHONHASHSEED=0"
+bool python_wants_seed(const char *program, char *const *environment);
+
 /* ---- for engines ---- */
 
 struct core;

@@ -48,6 +48,7 @@ struct record_options {
     enum guest_abi abi;
     enum python_watch python;
     char *trampolines; /* which there are, and where: core/python_again.h */
+    bool seeds_later;  /* Pythons that the program becomes or starts are given a hash seed */
     bool node;         /* Node is told to name its functions */
 };
 
@@ -91,6 +92,10 @@ void engine_add(struct engine_arguments *arguments, char *text);
 /* Other programs of the run are started once more by the engine. It then leaves this file, which tells
  * that there are maps of theirs to remove. */
 #define ENGINE_TRAMPOLINES_FILE "trampolines"
+
+/* Told `--python-seed`, it gives a fixed hash seed to each interpreter that has none, and leaves this
+ * file. */
+#define ENGINE_SEED_FILE "seed"
 
 /* A status file: what a running engine has done so far, for the line on the terminal. Two 64-bit
  * words, instructions and contexts, in run_folder/status.PID. */

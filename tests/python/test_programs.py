@@ -156,13 +156,60 @@ def test_a_benchmark_that_asks_for_what_it_wants(new_python, tmp_path, skip):
     assert bool(interpreters) != bool(skip)
 
 
-def test_the_hash_seed_is_fixed_and_said():
+SHOW_HASH = "print(hash('x'))"
+
+
+@pytest.mark.parametrize("before", [[], ["env"], ["sh", "-c", '"$@"; env', "sh"]],
+                         ids=["python", "env", "sh"])
+@pytest.mark.parametrize("engine", support.ENGINES)
+def test_the_hash_seed_is_fixed_and_said(engine, before):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
+    command = ["/usr/bin/python3", "-S", "-c", SHOW_HASH, "argument"]
     done = subprocess.run(
-        [support.TRUEFLAME, "record", "--engine=valgrind", "-o", os.devnull, "--",
-         "/usr/bin/python3", "-S", "-c", "print(hash('x'))"], capture_output=True, text=True,
-        timeout=100, env=environment)
-    alone = subprocess.run(["/usr/bin/python3", "-S", "-c", "print(hash('x'))"], text=True,
-                           capture_output=True, env=dict(environment, PYTHONHASHSEED="0"))
+        [support.TRUEFLAME, "record", f"--engine={engine}", "-o", os.devnull, "--", *before,
+         *command], capture_output=True, text=True, timeout=100, env=environment)
+    alone = subprocess.run(command, text=True, capture_output=True,
+                           env=dict(environment, PYTHONHASHSEED="0"))
+    assert done.stdout.startswith(alone.stdout)
+    assert done.stderr.count("PYTHONHASHSEED=0") == 1
+    assert "PYTHONHASHSEED" not in done.stdout  # what is no Python does not see it
+
+
+@pytest.mark.parametrize("engine", support.ENGINES)
+def test_a_seed_that_was_given_stays(engine):
+    done = subprocess.run(
+        [support.TRUEFLAME, "record", f"--engine={engine}", "-o", os.devnull, "--", "env",
+         "PYTHONHASHSEED=7", "/usr/bin/python3", "-S", "-c", SHOW_HASH],
+        capture_output=True, text=True, timeout=100)
+    alone = subprocess.run(["/usr/bin/python3", "-S", "-c", SHOW_HASH], text=True,
+                           capture_output=True, env=dict(os.environ, PYTHONHASHSEED="7"))
     assert done.stdout == alone.stdout
-    assert "PYTHONHASHSEED=0" in done.stderr
+    assert "PYTHONHASHSEED" not in done.stderr
+
+
+@pytest.mark.parametrize("engine", support.ENGINES)
+def test_a_repeatable_run_leaves_nothing_for_the_next(engine, tmp_path):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "app.py").write_text("import helper\nprint(helper.double(4))\n")
+    (tmp_path / "code" / "helper.py").write_text("def double(x):\n    return 2 * x\n")
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ("PYTHONDONTWRITEBYTECODE", "TMPDIR")}
+    totals = set()
+    for number in range(2):
+        flame = tmp_path / f"{number}.flame"
+        done = subprocess.run(
+            [support.TRUEFLAME, "record", f"--engine={engine}", "--repeatable",
+             "--detail=function", "-o", flame, "--", "/usr/bin/python3", "code/app.py"],
+            capture_output=True, text=True, timeout=100, env=environment, cwd=tmp_path)
+        assert done.stdout == "8\n"
+        assert "lists that folder" not in done.stderr
+        totals.add(support.info(flame)["total_instructions"])
+    assert len(totals) == 1
+    assert sorted(os.listdir(tmp_path / "code")) == ["app.py", "helper.py"]
+
+
+def test_a_profile_beside_the_script_is_remarked_upon(tmp_path):
+    (tmp_path / "app.py").write_text("print(1)\n")
+    done = subprocess.run([support.TRUEFLAME, "record", "--repeatable", "--", "/usr/bin/python3",
+                           "app.py"], capture_output=True, text=True, timeout=100, cwd=tmp_path)
+    assert "python3.flame is beside app.py, and Python lists that folder" in done.stderr

@@ -16,6 +16,7 @@
 #include "engines/native/places.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
+#include "engines/native/python_again.h"
 #include "engines/native/repeatable.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -549,6 +550,7 @@ void load_program(struct program *program)
     program->path = text_keep(program->path);
     const char *called = program->path; /* not a script's interpreter */
     open_program(program, &image);
+    python_fix_seed(program);
     read_headers(&image);
     if (changes_user(image.file) && sys(getuid))
         refuse_program(program->path, " is set-uid, and would lose its rights", NULL);

@@ -191,6 +191,8 @@ static void parse_option(const char *argument)
         options.repeatable = true;
     else if (!strcmp(argument, "--python=yes"))
         options.python = true;
+    else if (!strcmp(argument, "--python-seed"))
+        options.python_seed = true;
     else if (!strcmp(argument, "--children=no"))
         options.follow_children = false;
     else if (!strcmp(argument, "--without=avx512"))

@@ -1,5 +1,7 @@
 /* python_again.c: see python_again.h. */
 #include "engines/native/python_again.h"
+#include "engines/engine.h"
+#include "engines/native/arena.h"
 #include "engines/native/exec.h"
 #include "engines/native/files.h"
 #include "engines/native/record.h"
@@ -63,9 +65,28 @@ static void say_how(const char *sentence, const char *how)
 static struct python_again again = {
     .leave_word = leave_word, .end = end, .execute = execute, .say = say_how};
 
+static bool seed_is_ours;
+
+void python_fix_seed(struct program *program)
+{
+    if (!options.python_seed || !python_wants_seed(program->path, program->environment))
+        return;
+    size_t count = 0;
+    while (program->environment[count])
+        count++;
+    char **longer = arena_allocate((count + 2) * sizeof *longer);
+    memcpy(longer, program->environment, count * sizeof *longer);
+    longer[count] = PYTHON_SEED_ENTRY;
+    longer[count + 1] = NULL;
+    program->environment = longer;
+    seed_is_ours = true;
+}
+
 void python_begin(const struct program *program)
 {
     char word[PYTHON_WORD_BYTES];
+    if (seed_is_ours && options.run_folder)
+        leave_word(ENGINE_SEED_FILE, "");
     again.program = program->path;
     again.arguments = program->arguments;
     again.environment = program->environment;

@@ -8,6 +8,9 @@
 #include "core/python.h"
 #include "engines/native/load.h"
 
+/* Its environment gets a hash seed if it is to have one: before that is put on its stack. */
+void python_fix_seed(struct program *program);
+
 /* Before the program runs. */
 void python_begin(const struct program *program);
 

@@ -13,6 +13,7 @@ struct options {
     bool narrow_vectors;    /* as if there were no AVX-512 */
     bool slow_loop;         /* as if the processor were slow at `loop` */
     bool line_detail, keep_tail_calls, start_off, follow_children, python, progress, repeatable;
+    bool python_seed; /* interpreters that have no hash seed are given one */
     uint32_t max_contexts;
     uint64_t budget, checkpoint; /* instructions; 0: none */
     uint64_t python_retry;       /* the process that ends if Python cannot be watched; 0: none */

@@ -29,6 +29,8 @@ _Noreturn static void native_execute(const struct record_options *options, const
         engine_add(&arguments, memory_format("--python-retry=%d", (int)getpid()));
         engine_add(&arguments, memory_format("--trampolines=%s", options->trampolines));
     }
+    if (options->seeds_later)
+        engine_add(&arguments, "--python-seed");
     if (options->repeatable)
         engine_add(&arguments, "--repeatable");
     if (options->progress)

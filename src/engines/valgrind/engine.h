@@ -44,6 +44,7 @@ struct engine_options {
     Bool repeatable;          /* randomness, time and the order of threads are fixed */
     Bool python;              /* Python frames are watched */
     ULong python_retry;       /* the process that ends if they cannot be, 0: none */
+    Bool python_seed;         /* interpreters that have no hash seed are given one */
     const HChar *trampolines; /* for Pythons that others start, NULL: none */
 };
 
@@ -105,6 +106,8 @@ void output_forget(void);
 
 /* python_again.c: when the tool begins, before Valgrind blocks signals; before the program runs */
 void python_note_signals(void);
+/* Is the program to be given a hash seed? `called`: its first argument. */
+Bool python_fixes_seed(const HChar *program, HChar *called, HChar **environment);
 void python_begin(const HChar *program, HChar **arguments, HChar **environment);
 /* A CPython that cannot be watched. Does not return if the program is started once more. */
 void python_refuse(struct python_module *python);

@@ -16,6 +16,7 @@
 
 #include "core/initial_stack.h"
 #include "core/platform.h"
+#include "core/python_again.h"
 #include "core/text.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -169,6 +170,35 @@ static void restore_name(HChar **argument, HChar *name)
         *argument += present - length;
 }
 
+/* Room for an entry's text behind the auxiliary vector, which moves down by that; what is before it by
+ * another word, for the entry. All of it is within what Valgrind keeps below the stack pointer. */
+enum { TEXT_ROOM = 40, ENTRY_ROOM = TEXT_ROOM + sizeof(UWord) };
+
+static Addr new_stack_pointer;
+
+static void move_down(void *start, const void *end, SizeT bytes)
+{
+    for (HChar *at = start; at < (const HChar *)end; at++)
+        at[-(SSizeT)bytes] = *at;
+}
+
+static void add_entry(const HChar *entry)
+{
+    UWord *count = (UWord *)(first_argument() - 1), *auxv = VG_(client_auxv), *end = auxv;
+
+    while (end[0] != AUXV_END)
+        end += 2;
+    end += 2;
+    move_down(count, auxv, ENTRY_ROOM);
+    move_down(auxv, end, TEXT_ROOM);
+    VG_(strcpy)((HChar *)end - TEXT_ROOM, entry);
+    VG_(client_auxv) = (UWord *)((Addr)auxv - TEXT_ROOM);
+    VG_(client_envp) = (HChar **)((Addr)VG_(client_envp) - ENTRY_ROOM);
+    VG_(client_auxv)[-2] = (UWord)end - TEXT_ROOM;
+    VG_(client_auxv)[-1] = 0;
+    new_stack_pointer = (Addr)count - ENTRY_ROOM;
+}
+
 static UWord auxiliary_value(UWord type)
 {
     for (UWord *auxv = VG_(client_auxv); auxv[0] != AUXV_END; auxv += 2)
@@ -176,8 +206,6 @@ static UWord auxiliary_value(UWord type)
             return auxv[1];
     return 0;
 }
-
-static Addr new_stack_pointer;
 
 /* What exec was called with: for the first program, which Valgrind may have looked for itself, what
  * `record` has found. */
@@ -252,6 +280,9 @@ void environment_restore(void)
             entry++;
     }
     restore_name(first_argument(), name_left());
+    if (python_fixes_seed((const HChar *)auxiliary_value(AUXV_PATH), *first_argument(),
+                          VG_(client_envp)))
+        add_entry(PYTHON_SEED_ENTRY);
     python_begin((const HChar *)auxiliary_value(AUXV_PATH), first_argument(), VG_(client_envp));
     if (options.repeatable) {
         keep_engine_range();

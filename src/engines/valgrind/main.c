@@ -47,6 +47,7 @@ static Bool on_option(const HChar *argument)
         options.core.max_contexts = VG_(strtoull10)(number, NULL);
     } else if (VG_STR_CLO(argument, "--python-retry", number)) {
         options.python_retry = VG_(strtoull10)(number, NULL);
+    } else if (VG_BOOL_CLO(argument, "--python-seed", options.python_seed)) {
     } else if (VG_STR_CLO(argument, "--trampolines", options.trampolines)) {
     } else if (VG_BOOL_CLO(argument, "--line-detail", line)) {
         options.core.line_detail = options.core.python_lines = line;

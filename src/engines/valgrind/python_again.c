@@ -8,6 +8,7 @@
 #include "core/platform.h"
 #include "core/python.h"
 #include "core/text.h"
+#include "engines/engine.h"
 
 #include "pub_tool_clientstate.h"
 #include "pub_tool_libcbase.h"
@@ -114,12 +115,25 @@ void python_note_signals(void)
     VG_(sigprocmask)(VKI_SIG_BLOCK, NULL, &signal_mask);
 }
 
+/* Of a script it is the script's. */
+static const HChar *interpreter(const HChar *program, HChar *called)
+{
+    return python_is_interpreter(program) ? program : called;
+}
+
+Bool python_fixes_seed(const HChar *program, HChar *called, HChar **environment)
+{
+    if (!options.python_seed || !python_wants_seed(interpreter(program, called), environment))
+        return False;
+    leave_word(ENGINE_SEED_FILE, "");
+    return True;
+}
+
 void python_begin(const HChar *program, HChar **arguments, HChar **environment)
 {
     HChar word[PYTHON_WORD_BYTES];
 
-    /* Of a script it is the script's. */
-    again.program = text_keep(python_is_interpreter(program) ? program : arguments[0]);
+    again.program = text_keep(interpreter(program, arguments[0]));
     again.arguments = text_keep_list(arguments);
     again.environment = text_keep_list(environment);
     again.trampolines = options.trampolines;

@@ -71,6 +71,7 @@ static void add_options(struct engine_arguments *arguments, const struct record_
         engine_add(arguments, memory_format("--python-retry=%d", (int)getpid()));
         engine_add(arguments, memory_format("--trampolines=%s", options->trampolines));
     }
+    engine_add(arguments, options->seeds_later ? "--python-seed=yes" : "--python-seed=no");
     engine_add(arguments, options->progress ? "--progress=yes" : "--progress=no");
     engine_add(arguments, memory_format("--budget=%" PRIu64, options->budget));
     engine_add(arguments, memory_format("--checkpoint=%" PRIu64, options->checkpoint));
