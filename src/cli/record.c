@@ -115,23 +115,25 @@ static int record_in(struct record_options *options, const struct engine *engine
     return record_exit_status(wait_status);
 }
 
-/* Finds out now, not after an hour, that the profile cannot be written. What is there stays; errno
- * says why not. */
+/* Finds out now, not after an hour, that the profile cannot be written. What is there stays, and a
+ * profile is there only when it is one; errno says why not. */
 static bool can_be_written(const char *path)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-    if (file < 0 && errno == EEXIST) {
-        file = open(path, O_WRONLY | O_CLOEXEC);
+    if (access(path, F_OK) == 0) {
+        int file = open(path, O_WRONLY | O_CLOEXEC);
         if (file >= 0)
             close(file);
         return file >= 0;
     }
-    if (file < 0)
-        return false;
-    close(file);
-    unlink(path);
-    return true;
+    char *trial = memory_format("%s.XXXXXX", path); /* as output.c will */
+    int file = mkstemp(trial), reason = errno;
+    if (file >= 0) {
+        close(file);
+        unlink(trial);
+    }
+    free(trial);
+    errno = reason;
+    return file >= 0;
 }
 
 /* Where run folders are made; what the user says, else not in /tmp if there is another place: a
