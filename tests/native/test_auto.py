@@ -36,3 +36,30 @@ def test_native_alone_refuses_with_that_line(compiled, folder):
     done, _ = record(folder, [program])
     assert done.returncode == 2
     assert done.stderr.decode() == f"trueflame: {program} is linked at an address the engine uses\n"
+
+
+def recorded_within(folder, kilobytes, command):
+    """With so much address space and no way to more, as batch systems have it."""
+    done = run(["sh", "-c", f'ulimit -v {kilobytes}; exec "$@"', "sh", TRUEFLAME, "record", "-o",
+                folder / "within.flame", "--", *command], cwd=folder)
+    return done.returncode, done.stdout.decode(), done.stderr.decode().splitlines()
+
+
+def test_little_address_space_is_enough(compiled, folder):
+    alone = run([compiled("nested")])
+    status, printed, said = recorded_within(folder, 400000, [compiled("nested")])
+    assert (status, printed) == (alone.returncode, alone.stdout.decode())
+    assert said == [f"trueflame: wrote {folder / 'within.flame'}"]
+
+
+def test_less_is_enough_for_the_reference(compiled, folder):
+    alone = run([compiled("nested")])
+    status, printed, said = recorded_within(folder, 220000, [compiled("nested")])
+    assert (status, printed) == (alone.returncode, alone.stdout.decode())
+    assert said[0] == ("trueflame: the limit on memory is too small for the native engine: "
+                       "the valgrind engine runs it")
+
+
+def test_too_little_is_said(compiled, folder):
+    assert recorded_within(folder, 150000, [compiled("nested")]) == (
+        2, "", ["trueflame: the limit on memory is too small for the native engine"])

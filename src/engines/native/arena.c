@@ -1,6 +1,7 @@
 /* arena.c: see arena.h. */
 #include "engines/native/arena.h"
 #include "engines/native/layout.h"
+#include "engines/native/limits.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include <errno.h>
@@ -20,8 +21,10 @@ struct free_piece {
 
 static struct {
     struct lock lock;
-    uint64_t next;  /* where the next mapping goes */
-    uint64_t low;   /* and in the range for contexts; 0: that is not there yet */
+    uint64_t next; /* where the next mapping goes */
+    uint64_t low;  /* and in the range for contexts; 0: that is not there yet */
+    uint64_t low_end;
+    bool program_runs;
     uint8_t *chunk; /* the rest of the last chunk */
     size_t chunk_left;
     unsigned chunk_count;
@@ -60,6 +63,11 @@ void lock_give(struct lock *lock)
 {
     if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
         sys(futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+void arena_program_runs(void)
+{
+    arena.program_runs = true;
 }
 
 /* NULL if the kernel has no memory for it. */
@@ -106,8 +114,10 @@ static void *map_memory(size_t size_bytes)
     void *memory = map_anonymous(size_bytes);
     if (!memory)
         memory = map_beyond_limits(size_bytes);
+    if (!memory && arena.program_runs)
+        fail("out of memory, of which the engine needs some beside the program", NULL);
     if (!memory)
-        fail("out of memory", NULL);
+        limits_refuse();
     return memory;
 }
 
@@ -171,12 +181,13 @@ void *arena_allocate_filled(size_t size_bytes, bool begins_small)
 
 static void map_low(void)
 {
-    const uint64_t size_bytes = CONTEXTS_END - CONTEXTS_START;
+    const uint64_t size_bytes = limits_share(CONTEXTS_END - CONTEXTS_START);
     long got = sys(mmap, CONTEXTS_START, size_bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (got != CONTEXTS_START)
-        refuse_program("no room for contexts", NULL);
+        limits_refuse();
     arena.low = CONTEXTS_START;
+    arena.low_end = CONTEXTS_START + size_bytes;
 }
 
 void *arena_allocate_low(size_t size_bytes)
@@ -187,7 +198,7 @@ void *arena_allocate_low(size_t size_bytes)
         map_low();
     if (size_bytes >= LARGE_PAGE)
         arena.low = round_up(arena.low, LARGE_PAGE);
-    if (arena.low + size_bytes <= CONTEXTS_END) {
+    if (arena.low + size_bytes <= arena.low_end) {
         memory = (void *)arena.low;
         arena.low += round_up(size_bytes, PAGE);
         /* Small programs use little of the first two. */

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What cannot be had after this ends the program; before, the engine refuses it. */
+void arena_program_runs(void);
+
 void *arena_allocate(size_t size_bytes);
 
 /* Likewise, of what will be filled from its beginning on, or has no empty parts: in large pages, which

@@ -4,6 +4,7 @@
 #include "engines/native/files.h"
 #include "engines/native/jumps.h"
 #include "engines/native/layout.h"
+#include "engines/native/limits.h"
 #include "engines/native/returns.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -78,7 +79,9 @@ static void begin_region(void)
 void cache_limit(uint64_t size_bytes)
 {
     const uint64_t least = 4 * CACHE_DATA_BYTES;
-    if (size_bytes >= least && size_bytes < CACHE_SIZE)
+    if (size_bytes < least)
+        size_bytes = least;
+    if (size_bytes < CACHE_SIZE)
         regions.size = size_bytes & -4096ul;
 }
 
@@ -117,18 +120,18 @@ static void map_cache(void)
     long file = files_create_memory("trueflame");
     uint64_t limit;
     files_begin_large(&limit);
-    bool made = !sys_failed(file) && !sys_failed(sys(ftruncate, file, CACHE_SIZE));
+    bool made = !sys_failed(file) && !sys_failed(sys(ftruncate, file, regions.size));
     files_end_large(limit);
     if (!made)
         refuse_program("no memory for the code cache", NULL);
-    long writable = sys(mmap, CACHE_WRITE, CACHE_SIZE, PROT_READ | PROT_WRITE,
+    long writable = sys(mmap, CACHE_WRITE, regions.size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
-    long executable = sys(mmap, CACHE_START, CACHE_SIZE, PROT_READ | PROT_EXEC,
+    long executable = sys(mmap, CACHE_START, regions.size, PROT_READ | PROT_EXEC,
                           MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
     if (writable != (long)CACHE_WRITE || executable != CACHE_START)
         refuse_program("no room for the code cache", NULL);
-    sys(madvise, CACHE_WRITE, CACHE_SIZE, MADV_DONTFORK);
-    sys(madvise, CACHE_START, CACHE_SIZE, MADV_DONTFORK);
+    sys(madvise, CACHE_WRITE, regions.size, MADV_DONTFORK);
+    sys(madvise, CACHE_START, regions.size, MADV_DONTFORK);
     sys(close, file);
     cache.generation = cache.shared_end = 0;
     begin_region();
@@ -139,6 +142,7 @@ static void map_cache(void)
 void cache_init(void)
 {
     _Static_assert(CACHE_WRITE == 0x650010000000ul, "cache_writable");
+    cache_limit(limits_share(regions.size));
     map_cache();
     cache.exit_capacity = FIRST_EXITS;
     cache.exits = arena_allocate_filled(FIRST_EXITS * sizeof *cache.exits, true);
@@ -146,12 +150,12 @@ void cache_init(void)
     cache.blocks = arena_allocate_filled(FIRST_BLOCKS * sizeof *cache.blocks, true);
     cache.slots = arena_allocate(FIRST_SLOTS * sizeof *cache.slots);
     cache.slot_mask = FIRST_SLOTS - 1;
-    cache.by_code = arena_allocate(CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code);
+    cache.by_code = arena_allocate(regions.size / CODE_GRAIN * sizeof *cache.by_code);
 }
 
 void cache_restart(void)
 {
-    uint64_t code_bytes = CACHE_SIZE / CODE_GRAIN * sizeof *cache.by_code;
+    uint64_t code_bytes = regions.size / CODE_GRAIN * sizeof *cache.by_code;
     memset(pages, 0, sizeof pages);
     memset(huge, 0, sizeof huge);
     map_cache();

@@ -119,7 +119,8 @@ struct exit {
     uint8_t kind;           /* enum exit_kind */
     uint8_t length;         /* bytes of the branch instruction */
     uint8_t linked;         /* enum exit_link */
-    uint8_t slot; /* EXIT_CALL_INDIRECT, EXIT_JUMP_INDIRECT: the target came from a PLT's slot, and was not foreseen;
+    uint8_t
+        slot; /* EXIT_CALL_INDIRECT, EXIT_JUMP_INDIRECT: the target came from a PLT's slot, and was not foreseen;
                    * EXIT_COUNT: python_counts.h's */
     uint32_t landing; /* calls: cache address where their returns go on; a conditional branch that
                             * is taken by way of what counts: where that is */

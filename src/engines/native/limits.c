@@ -24,6 +24,7 @@ static struct shown {
     {.resource = RLIMIT_NOFILE},
 };
 
+#define LEAST_BYTES (256ul << 20) /* a program of a page fits in beside the engine */
 #define SHOWN_COUNT (sizeof all_shown / sizeof *all_shown)
 
 static struct shown *find_shown(uint64_t resource)
@@ -47,6 +48,23 @@ static long tell_kernel(unsigned resource, uint64_t soft, uint64_t hard)
     return sys(prlimit64, 0, resource, &limit, NULL);
 }
 
+/* The engine's own memory is in it, and cannot be taken out. */
+static uint64_t hard_limit(void)
+{
+    uint64_t least = RLIM64_INFINITY;
+    for (unsigned i = 0; i < SHOWN_COUNT; i++) {
+        uint64_t most = kernels(all_shown[i].resource).rlim_max;
+        if (all_shown[i].is_memory && most < least)
+            least = most;
+    }
+    return least;
+}
+
+void limits_refuse(void)
+{
+    refuse_program("the limit on memory is too small for the native engine", NULL);
+}
+
 static uint64_t on_stack;
 
 void limits_init(uint64_t address)
@@ -62,6 +80,14 @@ void limits_init(uint64_t address)
         shown->is_set = true;
         tell_kernel(shown->resource, limit.rlim_max, limit.rlim_max);
     }
+    if (hard_limit() < LEAST_BYTES)
+        limits_refuse();
+}
+
+uint64_t limits_share(uint64_t wanted)
+{
+    const uint64_t part = hard_limit() / 16, grain = 2ul << 20;
+    return wanted <= part ? wanted : part & -grain;
 }
 
 unsigned limits_options(char **words)

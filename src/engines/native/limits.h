@@ -17,6 +17,13 @@
 /* When the engine begins; the address is on the stack that the kernel made. */
 void limits_init(uint64_t address);
 
+/* There is too little: the program is refused. */
+void limits_refuse(void) __attribute__((noreturn));
+
+/* So many of `wanted` bytes of address space the engine keeps for something of its own: all, but where
+ * the kernel allows little, and will not allow more, a small part. */
+uint64_t limits_share(uint64_t wanted);
+
 /* Options for the engine that runs the next program, which the kernel does not tell all; their number,
  * LIMITS_MOST at most. And what one of them says: "RESOURCE:SOFT:HARD". */
 #define LIMITS_MOST   4

@@ -245,6 +245,7 @@ void engine_main(uint64_t *stack)
         sys(personality, sys(personality, 0xffffffff) & ~(long)ADDR_NO_RANDOMIZE);
     struct native_thread *thread = threads_first(program.stack_pointer);
     thread->pc = program.entry;
+    arena_program_runs();
     signals_install_all(thread);
     thread_start(thread);
 }

@@ -24,10 +24,21 @@ static const char *valgrind_program(void)
     return access(VALGRIND_PROGRAM ".bin", X_OK) ? VALGRIND_PROGRAM : VALGRIND_PROGRAM ".bin";
 }
 
+/* Valgrind itself then ends with pages of its own affairs. */
+static bool has_little_memory(void)
+{
+    const uint64_t least = 192u << 20;
+    struct rlimit limit;
+
+    return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_max < least;
+}
+
 static const char *valgrind_refuses(const struct record_options *options)
 {
     if (access(VALGRIND_PROGRAM, X_OK))
         return "valgrind is not installed";
+    if (has_little_memory())
+        return "the limit on memory is too small";
     return engine_refuses_rights(options);
 }
 
