@@ -94,10 +94,17 @@ try:
 except StopIteration:
     deep(100)
 sorted(Key(i * 7 % 31) for i in range(31))
+
+def often(n):
+    for i in range(n):
+        n -= 1
+    return n
+
+often(140000)
 """
 RAN = {1, 3, 4, 5, 6, 7, 8, 10, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24, 25, 27, 28, 30, 31, 32, 34,
        35, 36, 37, 38, 39, 40, 41, 43, *range(45, 52), 53, 54, *range(56, 61), *range(62, 67), 68,
-       69, *range(71, 82)}
+       69, *range(71, 82), *range(83, 87), 88}
 TRIES = {22, 26, 48, 77}  # some versions have instructions of their own for these, some have not
 
 

@@ -32,13 +32,8 @@ _Static_assert(ORIGIN == 128 + offsetof(struct line_array, counts), "see lines.h
 
 #define ROOM_GRAIN 8 /* arrays fill cache lines */
 
-/* The second word as python_counts.c reads it. */
-static struct line_array empty = {.taken = (uint64_t *)&python_no_places};
-
-uint64_t lines_no_counters(void)
-{
-    return (uint64_t)&empty + ORIGIN;
-}
+/* Of contexts that ask for each counter. */
+static struct line_array empty;
 
 /* What a counter counts: how often a run ran, and the PLT stub behind it, 0: none. */
 struct line_counter {
@@ -130,11 +125,11 @@ static uint32_t place_of(struct line_counter counter, struct code_function *func
     return run->place <= place_limit(of) ? run->place : 0;
 }
 
-/* NULL: the context has none of its own. */
+/* NULL: the context has none of its own, or those of python_counts.c. */
 static struct line_array *array_of(const struct context *context)
 {
     struct line_array *array = (struct line_array *)(context->counters - ORIGIN);
-    return array != &empty ? array : NULL;
+    return array->capacity ? array : NULL;
 }
 
 static void set_array(struct context *context, const struct line_array *array)
@@ -150,14 +145,17 @@ static struct line_array *new_array(struct context *context, uint64_t capacity)
     return array;
 }
 
-/* Python's contexts run the evaluator, which asks. Blocks that do not ask go on for the contexts that
- * are in them: those were made in time. */
+/* Python's contexts run the evaluator. Blocks that do not ask go on for the contexts that are in them:
+ * those were made in time. */
 void lines_context_made(struct context *context)
 {
     struct code_function *function = context->code;
     set_array(context, &empty);
-    if (function->flags & (CODE_FUNCTION_PYTHON | CODE_FUNCTION_ANONYMOUS) ||
-        python_counts_begin(function))
+    if (function->flags & CODE_FUNCTION_PYTHON || python_counts_begin(function)) {
+        python_counts_context_made(context);
+        return;
+    }
+    if (function->flags & CODE_FUNCTION_ANONYMOUS)
         return;
     struct line_function *of = lines_of(function);
     new_array(context, of->room);
@@ -388,7 +386,8 @@ void lines_emit(struct emitter *e, const struct line_count *count)
     else
         emit_hashed(e, count);
     restore(e, count->flags, count->borrow == BORROW_SPILLED ? borrowed(count) : 0);
-    cache.exits[count->exit_id].leaf_landing = e->address;
+    if (count->evaluated) /* counted by then */
+        cache.exits[count->exit_id].landing = e->address;
 }
 
 void lines_emit_place(struct emitter *e, uint32_t place, bool flags)
@@ -417,8 +416,7 @@ static void flush_slot(struct line_slot *slot)
 void lines_take_exit(struct native_thread *thread, struct exit *exit)
 {
     if (exit->slot) {
-        if (python_counts_take_exit(thread->hot.current, exit))
-            exit->landing = exit->leaf_landing;
+        python_counts_take_exit(thread, exit);
         return;
     }
     if (exit->pops) {

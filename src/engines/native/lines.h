@@ -63,9 +63,8 @@ struct line_count {
 };
 
 /* A context has the address of its counters, plus so much: the first ones are reached with eight bits
- * of offset. They begin with a word that says how many there are. That of one that has none: */
+ * of offset. They begin with a word that says how many there are. */
 #define LINE_ORIGIN 144
-uint64_t lines_no_counters(void);
 
 /* A new context gets its room. */
 void lines_context_made(struct context *context);

@@ -6,53 +6,38 @@
 #include "engines/native/record.h"
 #include "engines/native/translation.h"
 
-/* How many runs have places; those beyond are told one by one. As many counters can be reached with
- * sixteen bits. */
+/* How many runs have places; those beyond are told one by one. */
 #define PLACES 8000
 
-/* The runs that a Python function has run, in that order; or those of evaluators by themselves. */
-struct run_set {
-    struct python_places *newest;
-    uint32_t *runs; /* the core's numbers */
-    uint32_t count, capacity;
+/* So many counters are in every context, the others in `further`. */
+#define ROOM 2032
+
+#define NO_PLACE 0
+#define FULL     UINT16_MAX
+#define TURN     ((uint64_t)FULL + 1) /* what a counter counts from nothing to nothing */
+
+/* A page. Begins as the arrays of lines.c do: there is nothing here that those have. */
+struct python_counters {
+    uint64_t capacity; /* 0 */
+    struct context *owner;
+    uint16_t *further; /* NULL: none ran yet */
+    uint16_t *taken;   /* by place: what the core has of each; NULL: it was taken away from them */
+    uint16_t counts[ROOM]; /* that of NO_PLACE is FULL */
 };
 
-/* Where the counters of a set's runs are in blocks of counters, and how many such a block has. Kept
- * for good: contexts go on with the one that they had when they were given counters. */
-struct python_places {
-    struct run_set *set;
-    uint32_t capacity;
-    uint16_t
-        offsets[PLACES]; /* from the block on, by a run's place; 0: none, as that of NO_PLACE */
-};
+_Static_assert(sizeof(struct python_counters) == 4096, "a page");
 
-_Static_assert(PLACES * sizeof(uint64_t) < UINT16_MAX - 64, "with the head of a block");
-
-struct python_places python_no_places;
-
-/* As lines.c has its arrays: a context without counters reads as one without places. */
-struct counter_block {
-    struct counter_block *older; /* of the same context: lines may still have it */
-    const struct python_places *places;
-    uint64_t *taken; /* how much of each the core has; NULL: it was taken away from them */
-    uint64_t counts[];
-};
-
-#define BLOCK(member) ((uint32_t)(offsetof(struct counter_block, member) - LINE_ORIGIN))
-
-/* With the header, cache lines; and the next size. */
-#define FIRST_CAPACITY   61
-#define NEXT_CAPACITY(n) (3 * (n) + 6)
+#define COUNTERS(member) ((int)offsetof(struct python_counters, member) - LINE_ORIGIN)
 
 /* What an evaluator's code_function.engine points to. */
 static char evaluator;
 
 /* By the core's number of a run: its place, in the order in which runs were first executed, as few of
- * those that are translated ever are. */
-#define NO_PLACE 0
+ * those that are translated ever are; and by its place: the run. */
 static struct {
     uint32_t *places;
     uint32_t capacity, count;
+    uint32_t runs[PLACES];
 } known;
 
 bool python_counts_apply(const struct code_function *function)
@@ -76,19 +61,19 @@ bool python_counts_begin(struct code_function *function)
 
 /* ---- places ---- */
 
-static void keep_room(uint32_t **list, uint32_t *capacity, uint32_t number, uint32_t least)
+static void keep_room(uint32_t run)
 {
-    uint32_t larger = *capacity ? *capacity : least;
-    if (number < *capacity)
+    uint32_t larger = known.capacity ? known.capacity : 4096;
+    if (run < known.capacity)
         return;
-    while (larger <= number)
+    while (larger <= run)
         larger *= 2;
-    uint32_t *items = arena_allocate(larger * sizeof *items);
-    if (*list)
-        memcpy(items, *list, *capacity * sizeof *items);
-    arena_release(*list, *capacity * sizeof *items);
-    *list = items;
-    *capacity = larger;
+    uint32_t *places = arena_allocate(larger * sizeof *places);
+    if (known.places)
+        memcpy(places, known.places, known.capacity * sizeof *places);
+    arena_release(known.places, known.capacity * sizeof *places);
+    known.places = places;
+    known.capacity = larger;
 }
 
 static uint32_t place_of(uint32_t run)
@@ -99,50 +84,102 @@ static uint32_t place_of(uint32_t run)
 /* Now that it runs; but there may be none left. */
 static uint32_t make_place(uint32_t run)
 {
-    keep_room(&known.places, &known.capacity, run, 4096);
-    if (!known.places[run] && known.count + 1 < PLACES)
+    keep_room(run);
+    if (!known.places[run] && known.count + 1 < PLACES) {
         known.places[run] = ++known.count;
+        known.runs[known.count] = run;
+    }
     return known.places[run];
 }
 
-static struct run_set *set_of(struct code_function *function)
+/* ---- counters ---- */
+
+static bool is_line(const struct context *context)
 {
-    static struct run_set evaluators;
-    if (!(function->flags & CODE_FUNCTION_PYTHON))
-        return &evaluators;
-    if (!function->engine)
-        function->engine = arena_allocate(sizeof(struct run_set));
-    return function->engine;
+    return context->function->flags & CODE_FUNCTION_LINE;
 }
 
-static struct python_places *larger_places(struct run_set *set)
+void python_counts_context_made(struct context *context)
 {
-    const struct python_places *old = set->newest;
-    struct python_places *places = arena_allocate(sizeof *places);
-    places->set = set;
-    places->capacity = old ? NEXT_CAPACITY(old->capacity) : FIRST_CAPACITY;
-    for (uint32_t i = 0; i < set->count; i++) {
-        uint32_t place = place_of(set->runs[i]);
-        places->offsets[place] = old->offsets[place];
+    if (is_line(context)) {
+        context->counters = context->parent->counters;
+        return;
     }
-    set->newest = places;
-    return places;
+    struct python_counters *counters = arena_allocate(sizeof *counters);
+    counters->owner = context;
+    counters->counts[NO_PLACE] = FULL;
+    context->counters = (uint64_t)counters + LINE_ORIGIN;
 }
 
-/* Those that have `run`. */
-static const struct python_places *places_with(struct run_set *set, uint32_t run)
+static struct python_counters *counters_at(uint64_t address)
 {
-    struct python_places *places = set->newest;
-    uint32_t place = place_of(run);
-    if (places && places->offsets[place])
-        return places;
-    if (!places || set->count == places->capacity)
-        places = larger_places(set);
-    keep_room(&set->runs, &set->capacity, set->count, FIRST_CAPACITY);
-    set->runs[set->count] = run;
-    places->offsets[place] =
-        offsetof(struct counter_block, counts) + set->count++ * sizeof(uint64_t);
-    return places;
+    return (struct python_counters *)(address - LINE_ORIGIN);
+}
+
+/* NULL: it is in further counters that there are none of. */
+static uint16_t *counter_at(struct python_counters *counters, uint32_t place)
+{
+    if (place < ROOM)
+        return &counters->counts[place];
+    return counters->further ? &counters->further[place - ROOM] : NULL;
+}
+
+static void add_to_core(struct context *owner, uint32_t run, uint64_t count)
+{
+    counts_add_late(&core.counts, owner->key + run, count);
+    owner->calls -= count * core.blocks[run].instructions;
+}
+
+static void count_once(struct python_counters *counters, uint32_t place)
+{
+    if (place >= ROOM && !counters->further)
+        counters->further = arena_allocate((PLACES - ROOM) * sizeof *counters->further);
+    uint16_t *counter = counter_at(counters, place);
+    if (*counter == FULL)
+        add_to_core(counters->owner, known.runs[place], 1);
+    else
+        (*counter)++;
+}
+
+/* The counter has just begun anew. */
+static void take_turn(struct python_counters *counters, uint32_t place)
+{
+    uint64_t taken = counters->taken ? counters->taken[place] : 0;
+    add_to_core(counters->owner, known.runs[place], TURN - taken);
+    if (taken)
+        counters->taken[place] = 0;
+}
+
+void python_counts_take_exit(struct native_thread *thread, const struct exit *exit)
+{
+    struct python_counters *counters = counters_at(thread->counters);
+    uint32_t run = exit->site, place = make_place(run);
+    if (counters->counts[NO_PLACE] == FULL) {
+        if (counter_at(counters, place))
+            take_turn(counters, place);
+        else
+            count_once(counters, place);
+        return;
+    }
+    counters->counts[NO_PLACE] = FULL;
+    if (place == NO_PLACE) {
+        add_to_core(counters->owner, run, 1);
+        return;
+    }
+    if (place < ROOM)
+        cache_patch(exit->patch, COUNTERS(counts[place]));
+    else
+        cache_remake(exit->pc);
+    count_once(counters, place);
+}
+
+uint64_t python_counts_key(struct context *context, int64_t instructions)
+{
+    if (!is_line(context))
+        return context->key;
+    context->calls += instructions;
+    context->parent->calls -= instructions; /* which the line will give it */
+    return context->parent->key;
 }
 
 /* ---- counting ---- */
@@ -161,111 +198,82 @@ static void emit_line_instructions(struct emitter *e, const struct line_count *c
     emit_byte(e, instructions);
 }
 
-static uint32_t displacement(uint32_t place)
+/* reg = the further counters */
+static void emit_further(struct emitter *e, const struct line_count *count)
 {
-    return offsetof(struct python_places, offsets) + place * sizeof(uint16_t);
+    const unsigned low = count->reg & 7, extended = count->reg > 7 ? 5 : 0; /* REX.R, REX.B */
+    const uint8_t load[] = {0x48 | extended, OP_LOAD, 0x80 | low << 3 | low};
+    const uint8_t test[] = {0x48 | extended, OP_TEST, 0xc0 | low << 3 | low};
+    emit_bytes(e, load, sizeof load);
+    emit_u32(e, COUNTERS(further));
+    emit_bytes(e, test, sizeof test);
+    jump_if(e, IF_EQUAL, count->miss);
 }
 
 void python_counts_emit(struct emitter *e, const struct line_count *count)
 {
-    const unsigned reg = count->reg, low = reg & 7, extended = reg > 7 ? 5 : 0; /* REX.R, REX.B */
-    const uint8_t load_places[] = {0x48 | extended, OP_LOAD, 0x80 | low << 3 | low};
-    const uint8_t load_offset[] = {0x40 | extended, 0x0f, 0xb7, 0x80 | low << 3 | low}; /* movzx */
-    const uint8_t test[] = {0x40 | extended, OP_TEST, 0xc0 | low << 3 | low};
-    emit_load(e, reg, FIELD(counters));
-    emit_bytes(e, load_places, sizeof load_places);
-    emit_u32(e, BLOCK(places));
-    emit_align_patch(e, sizeof load_offset);
-    emit_bytes(e, load_offset, sizeof load_offset);
-    cache.exits[count->exit_id].patch = e->address - CACHE_START;
-    emit_u32(e, displacement(place_of(count->number)));
-    emit_bytes(e, test, sizeof test);
-    jump_if(e, IF_EQUAL, count->miss);
-    op_thread(e, OP_ADD, reg, FIELD(counters));
-    emit_increment(e, reg, -LINE_ORIGIN);
+    const uint32_t place = place_of(count->number);
+    const uint8_t increment[] = {0x66, 0x40 | count->reg >> 3, 0xff, 0x80 | (count->reg & 7)};
     emit_line_instructions(e, count);
-}
-
-static bool is_line(const struct context *context)
-{
-    return context->function->flags & CODE_FUNCTION_LINE;
-}
-
-static struct counter_block *block_of(const struct context *context)
-{
-    return context->counters != lines_no_counters()
-               ? (struct counter_block *)(context->counters - LINE_ORIGIN)
-               : NULL;
-}
-
-bool python_counts_take_exit(struct context *context, const struct exit *exit)
-{
-    struct context *owner = is_line(context) ? context->parent : context;
-    uint32_t run = exit->site, place = make_place(run);
-    if (place == NO_PLACE) {
-        counts_add_late(&core.counts,
-                        python_counts_key(context, core.blocks[run].instructions) + run, 1);
-        return true;
-    }
-    cache_patch(exit->patch, displacement(place));
-    const struct python_places *places = places_with(set_of(owner->function), run);
-    struct counter_block *block = block_of(owner);
-    if (!block || block->places != places) {
-        struct counter_block *larger =
-            arena_allocate(sizeof *larger + places->capacity * sizeof *larger->counts);
-        larger->older = block;
-        larger->places = places;
-        owner->counters = (uint64_t)larger + LINE_ORIGIN;
-    }
-    context->counters = owner->counters;
-    return false;
-}
-
-uint64_t python_counts_key(struct context *context, int64_t instructions)
-{
-    if (!is_line(context))
-        return context->key;
-    context->calls += instructions;
-    context->parent->calls -= instructions; /* which the line will give it */
-    return context->parent->key;
+    emit_load(e, count->reg, FIELD(counters));
+    if (place >= ROOM)
+        emit_further(e, count);
+    emit_align_patch(e, sizeof increment);
+    emit_bytes(e, increment, sizeof increment); /* inc word [reg + place] */
+    cache.exits[count->exit_id].patch = e->address - CACHE_START;
+    emit_u32(e, place < ROOM ? COUNTERS(counts[place]) : (int)((place - ROOM) * sizeof(uint16_t)));
+    jump_if(e, IF_EQUAL, count->miss);
 }
 
 /* ---- on their way to the core ---- */
 
-static uint64_t count_since(const struct counter_block *block, uint32_t i)
+/* Nothing, where the counter is about to be told of: it has begun anew since it was last taken. */
+static uint64_t count_since(struct python_counters *counters, uint32_t place)
 {
-    return block->counts[i] - (block->taken ? block->taken[i] : 0);
+    const uint16_t *counter = counter_at(counters, place);
+    uint16_t count = counter ? *counter : 0;
+    return count ? count - (uint64_t)(counters->taken ? counters->taken[place] : 0) : 0;
 }
 
-static void take(struct counter_block *block, uint32_t i, uint64_t count, bool alone)
+static void take(struct python_counters *counters, uint32_t place, uint64_t count, bool alone)
 {
-    if (!block->taken && !alone)
-        block->taken = arena_allocate(block->places->capacity * sizeof *block->taken);
-    if (block->taken)
-        block->taken[i] += count;
+    if (!counters->taken && !alone)
+        counters->taken = arena_allocate(PLACES * sizeof *counters->taken);
+    if (counters->taken)
+        counters->taken[place] += count;
     else
-        block->counts[i] = 0;
+        *counter_at(counters, place) = 0;
 }
 
-static uint32_t used(const struct counter_block *block)
+/* The next place from `place` on that may have counted: most have not, and are passed by four. */
+static uint32_t next_used(const struct python_counters *counters, uint32_t place)
 {
-    uint32_t count = block->places->set->count, capacity = block->places->capacity;
-    return count < capacity ? count : capacity;
+    uint64_t four;
+    for (; place % 4 == 0 && place < ROOM; place += 4) {
+        __builtin_memcpy(&four, &counters->counts[place], sizeof four);
+        if (four)
+            break;
+    }
+    return place;
+}
+
+static uint32_t places_used(const struct python_counters *counters)
+{
+    return known.count < ROOM || counters->further ? known.count + 1 : ROOM;
 }
 
 /* Its lines come behind it in the tree, and say then what of this was theirs. */
 static void flush_owner(struct context *context, bool alone)
 {
-    for (struct counter_block *block = block_of(context); block; block = block->older)
-        for (uint32_t i = 0; i < used(block); i++) {
-            uint64_t count = count_since(block, i);
-            if (!count)
-                continue;
-            uint32_t run = block->places->set->runs[i];
-            counts_add_late(&core.counts, context->key + run, count);
-            context->calls -= count * core.blocks[run].instructions;
-            take(block, i, count, alone);
-        }
+    struct python_counters *counters = counters_at(context->counters);
+    uint32_t end = places_used(counters);
+    for (uint32_t place = 1; (place = next_used(counters, place)) < end; place++) {
+        uint64_t count = count_since(counters, place);
+        if (!count)
+            continue;
+        add_to_core(context, known.runs[place], count);
+        take(counters, place, count, alone);
+    }
 }
 
 static void flush_line(struct context *context)
@@ -289,10 +297,9 @@ void python_counts_flush(struct context *context, bool alone)
 uint64_t python_counts_instructions(const struct context *context)
 {
     uint64_t instructions = 0;
-    for (const struct counter_block *block = is_line(context) ? NULL : block_of(context); block;
-         block = block->older)
-        for (uint32_t i = 0; i < used(block); i++)
-            instructions +=
-                count_since(block, i) * core.blocks[block->places->set->runs[i]].instructions;
+    struct python_counters *counters = counters_at(context->counters);
+    uint32_t end = is_line(context) ? 0 : places_used(counters);
+    for (uint32_t place = 1; (place = next_used(counters, place)) < end; place++)
+        instructions += count_since(counters, place) * core.blocks[known.runs[place]].instructions;
     return instructions;
 }

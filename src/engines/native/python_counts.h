@@ -6,15 +6,19 @@
  * how many instructions ran: a line has no counters of its own.
  *
  *     L ──┐   .calls: instructions, settled there before another context runs. Nobody calls a line
- *     L ──┼─> counters of P ──> places: which of them is which run's
+ *     L ──┼─> counters of P, by the place of the run
  *     P ──┘
  *
- * Why not by the run alone: an evaluator has thousands of runs, a Python function runs a hundred of
- * them, and by the time that a context runs again its counters are to be fetched anew. So they lie
- * close together, in the order in which the function ran them first, and what says where they are is
- * the function's and not the context's. When a function has run more than there is room for, its
- * contexts get a larger block of counters each, beside the one that they had; lines go on with the
- * old one until a counter is missing there.
+ * An evaluator has thousands of runs, of which a program runs one or two thousand and a Python
+ * function forty. A run gets its place when it runs for the first time, the same in all contexts,
+ * and a counter is half a word: so a context has all of them in one page, and a run is counted by
+ * two instructions, which lead out of the cache each time that the counter is full.
+ *
+ *     rax = thread.counters;  [rax + 2 * place] += 1;  zero: EXIT_COUNT
+ *
+ * A run without a place counts at place 0, which is always full: that is how it gets one. The few
+ * that come when the page is taken have theirs in further counters, which a context gets when it
+ * runs one of them.
  *
  * An evaluator's context that is no line's (its own, in front of the first frame) adds instructions to
  * its .calls all the same, as the code is the same: they are taken out again when what its
@@ -25,14 +29,13 @@
 
 #include "engines/native/lines.h"
 
-/* What a context without counters has. */
-struct python_places;
-extern struct python_places python_no_places;
-
 /* Is the function's code counted so? Decided when it is asked first, which is before anything of it
  * is counted; then for good. */
 bool python_counts_begin(struct code_function *function);
 bool python_counts_apply(const struct code_function *function);
+
+/* A new context, of such a function, of a Python function or of one of its lines, gets its counters. */
+void python_counts_context_made(struct context *context);
 
 /* The part of lines_emit between what is saved and what is restored. Where frames are watched, the
  * line's instructions are a running count (vectors.h): python_counts_settle says before which calls it
@@ -40,9 +43,8 @@ bool python_counts_apply(const struct code_function *function);
 void python_counts_emit(struct emitter *e, const struct line_count *count);
 bool python_counts_settle(const struct translation *t);
 
-/* The sequence found no counter for the exit's run, and is to be begun again. True: there never will
- * be one, and the run has been counted. */
-bool python_counts_take_exit(struct context *context, const struct exit *exit);
+/* The sequence could not count the exit's run in the thread's counters: it is counted now. */
+void python_counts_take_exit(struct native_thread *thread, const struct exit *exit);
 
 /* `instructions` more, or fewer, are counted past the counters: the key to count them with. */
 uint64_t python_counts_key(struct context *context, int64_t instructions);
