@@ -196,7 +196,11 @@ void block_take_back(const struct block_info *info, Addr pc)
         hot->current->self_instructions -= counted.end - done;
         return;
     }
-    counters_add(hot->current, counter_of(info, &counted, counted.end), -1);
-    if (done > counted.first)
-        counters_add(hot->current, counter_of(info, &counted, done), 1);
+    uint32_t whole = counter_of(info, &counted, counted.end);
+    counters_add(hot->current, whole, -1);
+    if (done == counted.first)
+        return;
+    uint32_t part = counter_of(info, &counted, done);
+    counters_set_evaluated(part, counters_is_evaluated(whole));
+    counters_add(hot->current, part, 1);
 }

@@ -87,7 +87,7 @@ VG_REGPARM(1) void slow_hello(UWord registers);
 VG_REGPARM(1) void slow_budget(UWord pc);
 VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
 VG_REGPARM(1) void slow_python_frame(UWord frame);
-VG_REGPARM(0) void slow_python_line(void);
+VG_REGPARM(1) void slow_python_line(UWord left);
 VG_REGPARM(1) void slow_python_freed(UWord code);
 VG_REGPARM(0) void slow_python_leave(void);
 VG_REGPARM(0) void slow_swap(void);

@@ -14,8 +14,8 @@
  * Counting at the start is exact because chasing is off: a block is left only at its end, or by a
  * fault, which events.c takes back. To know what was counted, it must know which block faulted.
  * Most do not say, because any that contains the instruction will do: they all end alike. The
- * others say their number in hot.block: those that run on, anonymous code, which changes, those
- * that Python's lines cut, and with a budget all.
+ * others say their number in hot.block: those that run on, anonymous code, which changes, and with a
+ * budget all.
  *
  * Cost: four host instructions a block, at line detail ten; a call or a return about fourteen.
  */
@@ -64,8 +64,7 @@ static void emit_start(struct translation *translation, struct python_module *py
     if (code_function_swaps(info->function) &&
         info->address == info->function->start + info->module->bias)
         IR_CALL_IF(IRExpr_Const(IRConst_U1(True)), slow_swap, mkIRExprVec_0());
-    info->says_number = translation->plan.runs_on || anonymous || options.budget ||
-                        (python && core.options.python_lines);
+    info->says_number = translation->plan.runs_on || anonymous || options.budget;
     if (info->says_number)
         ir_set_hot(HOT(block), ir_word(info->number));
 }
@@ -83,7 +82,8 @@ static void emit_budget_check(IRExpr *before, UInt done, Addr pc)
 static void emit_count(struct translation *translation, const struct segment *segment,
                        IRExpr *times)
 {
-    counters_emit(translation->info, segment, transfer_current(translation), times);
+    counters_emit(translation->info, segment, transfer_current(translation), times,
+                  translation->evaluates);
 }
 
 /* What is to be done before a statement that is not a mark. `segment` is the one it is in. */
@@ -114,7 +114,8 @@ static void emit_body(struct translation *translation, Int at, struct python_mod
     IRExpr *before = options.budget ? ir_hot(HOT(instructions)) : NULL;
     Addr instruction = 0;
     Bool frame_stored = False;
-    UInt done = 0;
+    UInt done = 0,
+         left = 0; /* of the block's instructions; of those that were counted with this one */
 
     for (; at < block->stmts_used; at++) {
         IRStmt *statement = block->stmts[at];
@@ -128,9 +129,8 @@ static void emit_body(struct translation *translation, Int at, struct python_mod
             /* A new frame is not complete yet when it is stored; at the end of the block it is. */
             frame_stored |= python && translation->info->knows_word &&
                             python_may_set_frame(python, translation->info, block, statement);
-            if (python && core.options.python_lines &&
-                python_may_set_line(python, block, statement))
-                python_emit_line_check(translation, python);
+            if (translation->evaluates && python_may_set_line(python, block, statement))
+                python_emit_line_check(translation, statement->Ist.Store.data, left);
             continue;
         }
         instruction = statement->Ist.IMark.addr;
@@ -142,12 +142,15 @@ static void emit_body(struct translation *translation, Int at, struct python_mod
         ir_add(statement);
         if (next < plan->segments + plan->segment_count && next->address == instruction) {
             segment = next++;
-            if (!segment->repeats && segment->instructions)
+            left = segment->repeats ? 0 : segment->instructions;
+            if (left)
                 emit_count(translation, segment, ir_word(1));
         }
         if (options.budget)
             emit_budget_check(before, done, instruction);
-        done += plan_instructions_at(instruction, statement->Ist.IMark.len);
+        UInt instructions = plan_instructions_at(instruction, statement->Ist.IMark.len);
+        done += instructions;
+        left -= instructions < left ? instructions : left;
     }
     if (frame_stored)
         python_emit_frame_check(translation, python);
@@ -225,7 +228,8 @@ IRSB *instrument_block(VgCallbackClosure *closure, IRSB *block, const VexGuestLa
     translation.info->module = translation.place.module;
     places_begin(translation.info, block, transfer_is_anonymous(&translation.place));
     plan_cut(block, &translation.place);
-    plan_make(&translation.plan, translation.info, block, evaluates ? python : NULL);
+    plan_make(&translation.plan, translation.info, block);
+    translation.evaluates = evaluates && core.options.python_lines;
     out->tyenv = block->tyenv;
     out->next = block->next;
     out->jumpkind = block->jumpkind;

@@ -63,11 +63,6 @@ IRExpr *ir_load(IRExpr *base, Long offset)
     return assign(IRExpr_Load(Iend_LE, Ity_I64, place(base, offset)), Ity_I64);
 }
 
-IRExpr *ir_load_half(IRExpr *address)
-{
-    return assign(IRExpr_Load(Iend_LE, Ity_I32, address), Ity_I32);
-}
-
 void ir_store(IRExpr *base, Long offset, IRExpr *value)
 {
     ir_add(IRStmt_Store(Iend_LE, place(base, offset), value));

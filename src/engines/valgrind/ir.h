@@ -25,8 +25,6 @@ IRExpr *ir_one_op(IROp operation, IRExpr *argument);
 IRExpr *ir_widen(IRExpr *condition);
 
 IRExpr *ir_load(IRExpr *base, Long offset);
-/* Of 32 bits. */
-IRExpr *ir_load_half(IRExpr *address);
 void ir_store(IRExpr *base, Long offset, IRExpr *value);
 /* memory[base + offset] += value */
 void ir_add_to(IRExpr *base, Long offset, IRExpr *value);

@@ -16,6 +16,7 @@
  * program counter and the stack pointer exact, but other registers may be older by a few
  * instructions.
  */
+#include "counters.h"
 #include "engine.h"
 #include "places.h"
 
@@ -140,6 +141,8 @@ VG_REGPARM(1) void slow_budget(UWord pc)
 static void on_ready(void)
 {
     core_init(&core, &options.core);
+    if (core.options.line_detail)
+        core.tree.made = counters_context_made;
     environment_restore();
     output_begin();
 }

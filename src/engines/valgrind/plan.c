@@ -1,5 +1,4 @@
 #include "plan.h"
-#include "python_watch.h"
 
 #include "core/platform.h"
 
@@ -169,16 +168,7 @@ static struct segment *segment_begin(struct plan *plan, const struct block_info 
     return segment;
 }
 
-static Bool begins_line(const struct python_module *python, const IRSB *block, Int mark, Int next)
-{
-    for (Int i = mark + 1; i < next; i++)
-        if (python_may_set_line(python, block, block->stmts[i]))
-            return True;
-    return False;
-}
-
-void plan_make(struct plan *plan, struct block_info *info, const IRSB *block,
-               const struct python_module *python)
+void plan_make(struct plan *plan, struct block_info *info, const IRSB *block)
 {
     struct segment *segment = NULL;
     Bool cut = True; /* a segment begins at the next instruction */
@@ -195,8 +185,6 @@ void plan_make(struct plan *plan, struct block_info *info, const IRSB *block,
         plan->last_address = address;
         plan->last_length = statement->Ist.IMark.len;
         Bool exits = has_exit(block, i, &next);
-        if (python && core.options.python_lines)
-            exits |= begins_line(python, block, i, next);
         Bool repeats = exits_to(block, i, next, address) && may_repeat(address);
         if (cut || repeats)
             segment = segment_begin(plan, info, address);

@@ -35,11 +35,8 @@ struct plan {
 /* Cuts the block where its function ends, and one that runs on after its first exit. */
 void plan_cut(IRSB *block, const struct code_place *place);
 
-/* Fills `plan`, and the lengths and marks of `info`. `python` is NULL unless it is a block of a
- * watched evaluator: what comes after an instruction that may begin another line is a new segment.
- */
-void plan_make(struct plan *plan, struct block_info *info, const IRSB *block,
-               const struct python_module *python);
+/* Fills `plan`, and the lengths and marks of `info`. */
+void plan_make(struct plan *plan, struct block_info *info, const IRSB *block);
 
 /* How many instructions of the program are behind one of VEX's. */
 UInt plan_instructions_at(Addr address, UInt length);

@@ -135,15 +135,15 @@ void python_emit_frame_check(struct translation *translation, const struct pytho
     translation->current = NULL;
 }
 
-void python_emit_line_check(struct translation *translation, const struct python_module *python)
+/* What is stored may be another frame's: the core will see. */
+void python_emit_line_check(struct translation *translation, IRExpr *stored, UInt left)
 {
-    IRExpr *place = ir_hot(HOT(python_ip));
-    IRExpr *pointer = python->layout.ip_bytes == 8 ? ir_load(place, 0)
-                                                   : ir_one_op(Iop_32Uto64, ir_load_half(place));
+    Bool wide = typeOfIRExpr(translation->block->tyenv, stored) == Ity_I64;
+    IRExpr *pointer = wide ? stored : ir_one_op(Iop_32Uto64, stored);
     IRExpr *gone = ir_op(Iop_Sub64, pointer, ir_hot(HOT(python_line)));
 
     IR_CALL_IF(ir_op(Iop_CmpLE64U, ir_hot(HOT(python_line_size)), gone), slow_python_line,
-               mkIRExprVec_0());
+               mkIRExprVec_1(ir_word(left)));
     translation->current = NULL;
 }
 

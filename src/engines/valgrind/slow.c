@@ -196,9 +196,12 @@ VG_REGPARM(1) void slow_python_frame(UWord frame)
                           evaluator->end + python->module->bias);
 }
 
-VG_REGPARM(0) void slow_python_line(void)
+/* Instructions of a context's evaluator are counted in its .calls, see counters.h. */
+VG_REGPARM(1) void slow_python_line(UWord left)
 {
+    hot->current->calls -= left;
     python_line_changed(&core, running);
+    hot->current->calls += left;
 }
 
 VG_REGPARM(1) void slow_python_freed(UWord code)

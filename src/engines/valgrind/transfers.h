@@ -23,6 +23,7 @@ struct translation {
     struct block_info *info;
     struct code_place place;
     struct plan plan;
+    Bool evaluates;  /* in CPython's evaluator, whose lines are asked for: counters.h */
     IRExpr *current; /* the current context, in a temporary; NULL: it is to be fetched */
     const VexGuestLayout *layout;
 };
