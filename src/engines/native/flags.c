@@ -7,7 +7,8 @@
 #include "engines/native/translation.h"
 #include <sys/mman.h>
 
-#define LOOK_AHEAD 12 /* instructions */
+#define LOOK_AHEAD 20 /* instructions */
+#define BRANCHES   2  /* on one way */
 
 /* Flags that are not in `dead` are overwritten before they are read, from `pc` on. Looks at both
  * ways of a branch, `branches` deep. */
@@ -48,7 +49,7 @@ static bool flags_die(uint64_t pc, unsigned dead, unsigned branches)
 
 bool flags_dead_at(uint64_t pc)
 {
-    return flags_die(pc, 0, 1);
+    return flags_die(pc, 0, BRANCHES);
 }
 
 bool flags_dead(const struct translation *t, unsigned at)
@@ -65,15 +66,15 @@ bool flags_dead(const struct translation *t, unsigned at)
         case CLASS_ORDINARY:
             break;
         case CLASS_JUMP_IF:
-            if (!flags_die(branch_target(t, i), dead, 1))
+            if (!flags_die(branch_target(t, i), dead, BRANCHES))
                 return false;
             break;
         case CLASS_JUMP:
         case CLASS_CALL:
-            return flags_die(branch_target(t, i), dead, 1);
+            return flags_die(branch_target(t, i), dead, BRANCHES);
         default:
             return false;
         }
     }
-    return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, 1);
+    return !t->checked && t->end == END_CUT && flags_die(t->pc + t->source_size, dead, BRANCHES);
 }
