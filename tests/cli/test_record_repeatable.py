@@ -1,6 +1,6 @@
 """`record --repeatable`: time and chance are the same in every run and under both engines; and
-under the reference engine, which runs one thread at a time, so is the order of threads that wait for
-each other. So the same output, and the same profile."""
+so is the order of threads that wait for each other, under the native engine also of those that wait
+until some time. So the same output, and the same profile."""
 import subprocess
 
 import pytest
@@ -180,6 +180,85 @@ int main(void)
 }
 """
 
+# Who waits until some time, and for how long, against one that works and one that sleeps. Alone, no two
+# runs are alike.
+TIMED = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAITERS = 3 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER, tick = PTHREAD_COND_INITIALIZER;
+static volatile long work;
+static int done;
+
+static void note(const char *what, long number)
+{
+    printf("%s %ld at %ld\n", what, number, work / 1000);
+}
+
+static void *wait_for_times(void *argument)
+{
+    long number = (long)argument;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 6; i++) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 700000 * (number + 1);
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        int error = pthread_cond_timedwait(i % 2 ? &never : &tick, &lock, &until);
+        note(error == ETIMEDOUT ? "over" : "woken", number);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void *sleep_and_tick(void *unused)
+{
+    for (int i = 0; i < 8; i++) {
+        if (i % 2)
+            select(0, NULL, NULL, NULL, &(struct timeval){.tv_usec = 900});
+        else
+            usleep(600);
+        pthread_mutex_lock(&lock);
+        note("tick", i);
+        pthread_cond_signal(&tick);
+        pthread_mutex_unlock(&lock);
+    }
+    pthread_mutex_lock(&lock);
+    done = 1;
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+int main(void)
+{
+    pthread_t threads[WAITERS + 1];
+
+    for (long i = 0; i < WAITERS; i++)
+        pthread_create(&threads[i], NULL, wait_for_times, (void *)i);
+    pthread_create(&threads[WAITERS], NULL, sleep_and_tick, NULL);
+    for (int over = 0; !over;) {
+        for (int i = 0; i < 20000; i++)
+            work++;
+        pthread_mutex_lock(&lock);
+        over = done;
+        pthread_mutex_unlock(&lock);
+    }
+    for (int i = 0; i <= WAITERS; i++)
+        pthread_join(threads[i], NULL);
+    note("end", 0);
+    return 0;
+}
+"""
+
 
 def recorded(program, profile, *options, engine="valgrind"):
     done = subprocess.run([TRUEFLAME, "record", f"--engine={engine}", "--repeatable", *options,
@@ -207,3 +286,15 @@ def test_threads_take_turns_the_same_way(tmp_path, source, status, detail):
     assert runs[0] == runs[1] == runs[2]
     assert_same_profile(tmp_path / "0.flame", tmp_path / "1.flame")
     assert_same_profile(tmp_path / "0.flame", tmp_path / "2.flame")
+
+
+@pytest.mark.parametrize("detail", ["function", "line"])
+def test_times_are_over_in_one_order(tmp_path, detail):
+    program = compiled(tmp_path, "timed", TIMED)
+    runs = [recorded(program, tmp_path / f"{i}.flame", f"--detail={detail}", engine="native")
+            for i in range(4)]
+    assert runs[0][0] == 0
+    assert runs[0] == runs[1] == runs[2] == runs[3]
+    assert b"over 0 at" in runs[0][1] and runs[0][1].count(b"tick ") == 8
+    for i in range(1, 4):
+        assert_same_profile(tmp_path / "0.flame", tmp_path / f"{i}.flame")

@@ -3,6 +3,7 @@
 #include "core/fixed.h"
 #include "engines/native/cpuid.h"
 #include "engines/native/gate.h"
+#include "engines/native/order.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
@@ -37,6 +38,16 @@ static struct fixed fixed;
 void repeatable_random(uint8_t *bytes, uint64_t size)
 {
     fixed_random(&fixed, bytes, size);
+}
+
+uint64_t repeatable_elapsed(void)
+{
+    return __atomic_load_n(&fixed.elapsed, __ATOMIC_RELAXED);
+}
+
+void repeatable_pass(uint64_t nanoseconds)
+{
+    fixed_pass(&fixed, nanoseconds);
 }
 
 /* ---- instructions ---- */
@@ -155,33 +166,66 @@ long repeatable_call_time(struct native_thread *thread)
     return !to || gate_copy((void *)to, &seconds, sizeof seconds) ? (long)seconds : -EFAULT;
 }
 
+/* A time as the kernel takes it; false: it would not. */
+static bool take_time(uint64_t address, int64_t *nanoseconds, long *result)
+{
+    struct time_value value;
+    bool readable = gate_copy(&value, (void *)address, sizeof value);
+    *result = readable ? -EINVAL : -EFAULT;
+    if (!readable || value.seconds < 0 || value.seconds > INT64_MAX / (int64_t)FIXED_SECOND / 2 ||
+        value.fraction < 0 || value.fraction >= (int64_t)FIXED_SECOND)
+        return false;
+    *nanoseconds = value.seconds * (int64_t)FIXED_SECOND + value.fraction;
+    return true;
+}
+
+/* What is left until a clock of the program's shows `deadline`; not less than nothing. */
+static uint64_t left_until(int64_t deadline, uint64_t clock)
+{
+    int64_t left = deadline - (int64_t)fixed_clock(clock, repeatable_elapsed());
+    return left > 0 ? left : 0;
+}
+
 /* The call, with the deadline in `argument` moved from the program's clock to the kernel's. */
-static long call_with_deadline(struct native_thread *thread, unsigned argument, uint64_t clock)
+static long call_with_deadline(struct native_thread *thread, unsigned argument, uint64_t clock,
+                               uint64_t left)
 {
     uint64_t kept = thread->registers[argument];
-    struct time_value deadline, real;
-    if (!gate_copy(&deadline, (void *)kept, sizeof deadline))
-        return -EFAULT;
-    int64_t left = deadline.seconds * (int64_t)FIXED_SECOND + deadline.fraction -
-                   (int64_t)fixed_clock(clock, fixed.elapsed);
+    struct time_value real;
     sys(clock_gettime, clock, &real);
-    int64_t until = real.seconds * (int64_t)FIXED_SECOND + real.fraction + (left > 0 ? left : 0);
+    int64_t until = real.seconds * (int64_t)FIXED_SECOND + real.fraction + left;
     real = (struct time_value){until / FIXED_SECOND, until % FIXED_SECOND};
     thread->registers[argument] = (uint64_t)&real;
     long result = syscalls_pass_on(thread);
     thread->registers[argument] = kept;
-    if (left > 0 && result == -ETIMEDOUT)
-        fixed_pass(&fixed, left);
     return result;
+}
+
+/* Among threads that take turns. `rest`: where what is left of it goes, 0: nowhere. */
+static long sleep_in_turns(struct native_thread *thread, uint64_t left, uint64_t rest)
+{
+    const struct order_wait wait = {.flags = FUTEX_PRIVATE_FLAG,
+                                    .deadline = repeatable_elapsed() + left};
+    long result = order_wait(thread, &wait);
+    uint64_t now = repeatable_elapsed();
+    if (result == -EINTR && !put_time(rest, wait.deadline > now ? wait.deadline - now : 0, 1))
+        return -EFAULT;
+    return result == -ETIMEDOUT ? 0 : result;
 }
 
 static long sleep_for(struct native_thread *thread, unsigned argument)
 {
-    struct time_value span;
-    bool known = gate_copy(&span, (void *)thread->registers[argument], sizeof span);
-    long result = syscalls_pass_on(thread);
-    if (!result && known)
-        fixed_pass(&fixed, span.seconds * FIXED_SECOND + span.fraction);
+    int64_t span;
+    long result;
+    if (!take_time(thread->registers[argument], &span, &result))
+        return result;
+    if (order_can_wait(thread)) /* what is left goes where the next argument says */
+        return sleep_in_turns(
+            thread, span,
+            thread->registers[argument == REGISTER_RDI ? REGISTER_RSI : REGISTER_R10]);
+    result = syscalls_pass_on(thread);
+    if (!result)
+        fixed_pass(&fixed, span);
     return result;
 }
 
@@ -193,18 +237,69 @@ long repeatable_call_nanosleep(struct native_thread *thread)
 long repeatable_call_clock_nanosleep(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
+    int64_t deadline;
+    long result;
     if (!options.repeatable || r[REGISTER_RDI] > 11)
         return syscalls_pass_on(thread);
     if (!(r[REGISTER_RSI] & 1 /* TIMER_ABSTIME */))
         return sleep_for(thread, REGISTER_RDX);
-    long result = call_with_deadline(thread, REGISTER_RDX, r[REGISTER_RDI]);
-    struct time_value deadline;
-    if (!result && gate_copy(&deadline, (void *)r[REGISTER_RDX], sizeof deadline)) {
-        int64_t left = deadline.seconds * (int64_t)FIXED_SECOND + deadline.fraction -
-                       (int64_t)fixed_clock(r[REGISTER_RDI], fixed.elapsed);
-        fixed_pass(&fixed, left > 0 ? left : 0);
-    }
+    if (!take_time(r[REGISTER_RDX], &deadline, &result))
+        return result;
+    uint64_t left = left_until(deadline, r[REGISTER_RDI]);
+    if (order_can_wait(thread))
+        return sleep_in_turns(thread, left, 0);
+    result = call_with_deadline(thread, REGISTER_RDX, r[REGISTER_RDI], left);
+    if (!result)
+        fixed_pass(&fixed, left);
     return result;
+}
+
+/* Without descriptors it is a sleep, as CPython has it before 3.11; what is left of it replaces it. */
+long repeatable_call_pselect(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    uint64_t mask[2] = {0};
+    int64_t span;
+    long result;
+    if (!options.repeatable || r[REGISTER_RDI] || !r[REGISTER_R8] || !order_can_wait(thread) ||
+        (r[REGISTER_R9] && !gate_copy(mask, (void *)r[REGISTER_R9], sizeof mask)) || mask[0])
+        return syscalls_pass_on(thread);
+    if (!take_time(r[REGISTER_R8], &span, &result))
+        return result;
+    result = sleep_in_turns(thread, span, r[REGISTER_R8]);
+    if (!result)
+        put_time(r[REGISTER_R8], 0, 1);
+    return result;
+}
+
+/* Of threads that take turns each waits with a bit of its own: for whoever wakes any, that is the
+ * same. */
+static long wait_with_bits(struct native_thread *thread)
+{
+    uint64_t *r = thread->registers, kept = r[REGISTER_RSI], bits = r[REGISTER_R9];
+    r[REGISTER_RSI] = (kept & ~(uint64_t)FUTEX_CMD_MASK) | FUTEX_WAIT_BITSET;
+    r[REGISTER_R9] = order_futex_bits(thread);
+    long result = syscalls_pass_on(thread);
+    r[REGISTER_RSI] = kept;
+    r[REGISTER_R9] = bits;
+    return result;
+}
+
+static bool waits_for_any(const uint64_t *r)
+{
+    unsigned command = r[REGISTER_RSI] & FUTEX_CMD_MASK;
+    return command == FUTEX_WAIT ||
+           (command == FUTEX_WAIT_BITSET && (uint32_t)r[REGISTER_R9] == FUTEX_BITSET_MATCH_ANY);
+}
+
+static long futex_in_turns(struct native_thread *thread, uint64_t left)
+{
+    const uint64_t *r = thread->registers;
+    const struct order_wait wait = {.address = r[REGISTER_RDI],
+                                    .value = r[REGISTER_RDX],
+                                    .flags = r[REGISTER_RSI] & FUTEX_PRIVATE_FLAG,
+                                    .deadline = repeatable_elapsed() + left};
+    return order_wait(thread, &wait);
 }
 
 long repeatable_call_futex(struct native_thread *thread)
@@ -213,10 +308,26 @@ long repeatable_call_futex(struct native_thread *thread)
     unsigned command = r[REGISTER_RSI] & FUTEX_CMD_MASK;
     bool absolute = command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
                     command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI;
-    if (!options.repeatable || !absolute || !r[REGISTER_R10])
+    bool in_turns = waits_for_any(r) && order_can_wait(thread);
+    int64_t limit;
+    long result;
+    if (!options.repeatable)
         return syscalls_pass_on(thread);
+    if (in_turns && !r[REGISTER_R10])
+        return wait_with_bits(thread);
+    if ((!absolute && !in_turns) || !r[REGISTER_R10])
+        return syscalls_pass_on(thread);
+    if (!take_time(r[REGISTER_R10], &limit, &result))
+        return result;
     bool of_day = (r[REGISTER_RSI] & FUTEX_CLOCK_REALTIME) || command == FUTEX_LOCK_PI;
-    return call_with_deadline(thread, REGISTER_R10, of_day ? CLOCK_REALTIME : CLOCK_MONOTONIC);
+    uint64_t clock = of_day ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    uint64_t left = absolute ? left_until(limit, clock) : (uint64_t)limit;
+    if (in_turns)
+        return futex_in_turns(thread, left);
+    result = call_with_deadline(thread, REGISTER_R10, clock, left);
+    if (result == -ETIMEDOUT)
+        fixed_pass(&fixed, left);
+    return result;
 }
 
 long repeatable_call_getrandom(struct native_thread *thread)

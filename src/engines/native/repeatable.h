@@ -5,7 +5,9 @@
  *                      refused. Of the state of registers that it has not, nothing is saved
  *   addresses          places.h
  *   rdtsc, the clocks  go on by a fixed step each time they are asked, and by what is slept; so
- *                      deadlines are moved to the kernel's clock before it sees them
+ *                      deadlines are moved to the kernel's clock before it sees them. Where there
+ *                      are threads they go on by a nanosecond an instruction too, and waits on
+ *                      futexes and sleeps end by them alone
  *   getrandom, AT_RANDOM  one sequence
  *   vdso               not there: its loops depend on the time of day
  *
@@ -34,12 +36,17 @@ void repeatable_emulate(struct native_thread *thread, uint64_t pc);
 
 void repeatable_random(uint8_t *bytes, uint64_t size);
 
+/* The program's time: so much has passed, in nanoseconds; so much more does. */
+uint64_t repeatable_elapsed(void);
+void repeatable_pass(uint64_t nanoseconds);
+
 /* System calls; without the option they are passed on. */
 long repeatable_call_clock_gettime(struct native_thread *thread);
 long repeatable_call_gettimeofday(struct native_thread *thread);
 long repeatable_call_time(struct native_thread *thread);
 long repeatable_call_clock_nanosleep(struct native_thread *thread);
 long repeatable_call_nanosleep(struct native_thread *thread);
+long repeatable_call_pselect(struct native_thread *thread);
 long repeatable_call_futex(struct native_thread *thread);
 long repeatable_call_getrandom(struct native_thread *thread);
 

@@ -13,6 +13,7 @@
 #include "engines/native/gate.h"
 #include "engines/native/limits.h"
 #include "engines/native/maps.h"
+#include "engines/native/order.h"
 #include "engines/native/places.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
@@ -422,6 +423,7 @@ static const syscall_function table[512] = {
     [__NR_time] = repeatable_call_time,
     [__NR_clock_nanosleep] = repeatable_call_clock_nanosleep,
     [__NR_nanosleep] = repeatable_call_nanosleep,
+    [__NR_pselect6] = repeatable_call_pselect,
     [__NR_futex] = repeatable_call_futex,
     [__NR_getrandom] = repeatable_call_getrandom,
     [__NR_rseq] = call_none,
@@ -443,6 +445,7 @@ bool syscalls_perform(struct native_thread *thread)
     syscall_function function = number < 512 ? table[number] : NULL;
     uint64_t next = thread->pc;
     uint64_t arguments[2] = {thread->registers[REGISTER_RDI], thread->registers[REGISTER_RSI]};
+    order_before_call(thread);
     long result = function ? function(thread) : syscalls_pass_on(thread);
     if (result == SYSCALL_NOT_BEGUN)
         return false;

@@ -5,6 +5,7 @@
 #include "engines/native/lines.h"
 #include "engines/native/order.h"
 #include "engines/native/record.h"
+#include "engines/native/repeatable.h"
 #include "engines/native/sys.h"
 #include "engines/native/translate.h"
 #include "engines/native/translation.h"
@@ -86,9 +87,11 @@ void turns_give(struct native_thread *thread)
     if (!turns_are_on())
         return;
     turns.left += thread->lease;
-    turns.executed += thread->lease_given - thread->lease;
+    uint64_t executed = thread->lease_given - thread->lease;
+    turns.executed += executed;
     thread->lease = thread->lease_given = 0;
     if (options.repeatable) {
+        repeatable_pass((int64_t)executed > 0 ? executed : 0);
         order_give(thread);
         return;
     }
