@@ -213,3 +213,40 @@ def test_a_profile_beside_the_script_is_remarked_upon(tmp_path):
     done = subprocess.run([support.TRUEFLAME, "record", "--repeatable", "--", "/usr/bin/python3",
                            "app.py"], capture_output=True, text=True, timeout=100, cwd=tmp_path)
     assert "python3.flame is beside app.py, and Python lists that folder" in done.stderr
+
+
+RACE = """
+import threading, time
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def work(number):
+    for i in range(3):
+        fib(15)
+        order.append(number)
+        time.sleep(0.001 * number)
+
+order = []
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    while thread.is_alive():
+        thread.join(0.002)
+print(order)
+"""
+
+
+def test_threads_of_a_repeatable_run_take_turns_in_one_order(tmp_path):
+    """They wait for the interpreter's lock with a time limit, and for sleep and join."""
+    runs = set()
+    for number in range(4):
+        flame = tmp_path / f"{number}.flame"
+        done = subprocess.run(
+            [support.TRUEFLAME, "record", "--engine=native", "--repeatable", "--quiet",
+             "--detail=function", "-o", flame, "--", "/usr/bin/python3", "-c", RACE],
+            capture_output=True, text=True, timeout=100, cwd=tmp_path)
+        assert done.returncode == 0
+        runs.add((done.stdout, support.info(flame)["total_instructions"]))
+    assert len(runs) == 1
