@@ -37,15 +37,15 @@ static void say_seed(const struct record_options *options)
               stderr);
 }
 
-/* The program's script, as far as its words tell; NULL: none. */
+/* The program's script, as far as its words tell: modules are looked for beside it. */
 static const char *find_script(const struct record_options *options)
 {
     if (!python_is_interpreter(options->command[0]))
         return options->program;
     for (char *const *word = options->command + 1; *word; word++)
-        if (**word != '-')
-            return access(*word, F_OK) ? NULL : *word;
-    return NULL;
+        if (**word != '-' && !access(*word, F_OK))
+            return *word;
+    return "."; /* -c and -m: where it runs */
 }
 
 static bool is_beside(const char *path, const char *other)
@@ -64,13 +64,11 @@ static bool is_beside(const char *path, const char *other)
 /* The finder of modules makes a set of all names in a folder, and works more for each. */
 static void hint_at_folder(const struct record_options *options)
 {
-    const char *script = find_script(options);
-
-    if (!options->quiet && script && is_beside(options->output, script))
+    if (!options->quiet && is_beside(options->output, find_script(options)))
         fprintf(stderr,
-                "trueflame: %s is beside %s, and Python lists that folder when it imports: each "
-                "name there changes the count (-o writes elsewhere)\n",
-                options->output, script);
+                "trueflame: Python lists the folder of %s when it imports, and each name there "
+                "changes the count: -o writes elsewhere\n",
+                options->output);
 }
 
 void record_hint_python(struct record_options *options)

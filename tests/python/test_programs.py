@@ -202,17 +202,18 @@ def test_a_repeatable_run_leaves_nothing_for_the_next(engine, tmp_path):
              "--detail=function", "-o", flame, "--", "/usr/bin/python3", "code/app.py"],
             capture_output=True, text=True, timeout=100, env=environment, cwd=tmp_path)
         assert done.stdout == "8\n"
-        assert "lists that folder" not in done.stderr
+        assert "Python lists" not in done.stderr
         totals.add(support.info(flame)["total_instructions"])
     assert len(totals) == 1
     assert sorted(os.listdir(tmp_path / "code")) == ["app.py", "helper.py"]
 
 
-def test_a_profile_beside_the_script_is_remarked_upon(tmp_path):
+@pytest.mark.parametrize("words", [["app.py"], ["-c", "print(1)"]], ids=["script", "words"])
+def test_a_profile_beside_the_script_is_remarked_upon(tmp_path, words):
     (tmp_path / "app.py").write_text("print(1)\n")
     done = subprocess.run([support.TRUEFLAME, "record", "--repeatable", "--", "/usr/bin/python3",
-                           "app.py"], capture_output=True, text=True, timeout=100, cwd=tmp_path)
-    assert "python3.flame is beside app.py, and Python lists that folder" in done.stderr
+                           *words], capture_output=True, text=True, timeout=100, cwd=tmp_path)
+    assert "Python lists the folder of python3.flame when it imports" in done.stderr
 
 
 RACE = """
