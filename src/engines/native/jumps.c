@@ -18,6 +18,7 @@
  */
 #include "engines/native/jumps.h"
 #include "engines/native/assemble.h"
+#include "engines/native/branches.h"
 #include "engines/native/children.h"
 #include "engines/native/fast.h"
 #include "engines/native/foreseen.h"

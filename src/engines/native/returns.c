@@ -12,6 +12,7 @@
 #include "engines/native/fast.h"
 #include "engines/native/leaves.h"
 #include "engines/native/record.h"
+#include "engines/native/segments.h"
 #include "engines/native/threads.h"
 
 #define ENTRY(member) ((int8_t)offsetof(struct stack_entry, member))

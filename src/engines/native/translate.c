@@ -2,30 +2,23 @@
  * translate.c: see translate.h.
  *
  * A block is a run of instructions with one entry. It goes through conditional branches that are
- * not taken, up to a few, and ends at anything else that moves control. Between two branches
- * every instruction runs or none does: a segment. A segment is counted by one add to a vector
- * register (vectors.h), before its last instruction or by the sequence that this becomes;
- * marks (cache.h) say at every instruction how far the count is ahead.
+ * not taken, up to a few (branches.h), and ends at anything else that moves control. Marks
+ * (cache.h) say at every instruction how far the count (segments.h) is ahead.
  */
 #include "engines/native/translate.h"
-#include "core/python.h"
 #include "engines/native/assemble.h"
+#include "engines/native/branches.h"
 #include "engines/native/foreseen.h"
 #include "engines/native/jumps.h"
 #include "engines/native/leaves.h"
-#include "engines/native/line_place.h"
 #include "engines/native/local.h"
-#include "engines/native/lines.h"
 #include "engines/native/maps.h"
-#include "engines/native/python_fast.h"
-#include "engines/native/python_stores.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
 #include "engines/native/requests.h"
+#include "engines/native/segments.h"
 #include "engines/native/translation.h"
-#include "engines/native/turns.h"
-#include <sys/mman.h>
 
 #define CHECKED_MAX 24 /* instructions of a block that is compared at every entry */
 #define DENSE_AFTER (1u << 20)
@@ -62,12 +55,6 @@ static bool ends_block(const struct translation *t, const struct instruction *in
 static bool is_branch(const struct instruction *instruction)
 {
     return instruction->class != CLASS_ORDINARY;
-}
-
-/* Does what follows count on its own? */
-static bool ends_segment(const struct translation *t, unsigned index)
-{
-    return is_branch(&t->instructions[index]) || python_cuts(t, index);
 }
 
 /* Where the function ends that the block is in: to run on into another one is a jump. */
@@ -203,96 +190,7 @@ uint64_t branch_target(const struct translation *t, unsigned index)
     return t->pc + t->offsets[index + 1] + t->instructions[index].immediate;
 }
 
-uint32_t emit_jump_exit(struct translation *t, unsigned index, uint64_t target)
-{
-    uint32_t id = new_exit(t, index, EXIT_JUMP, target);
-    emit_align_patch(&t->code, 1);
-    emit_byte(&t->code, 0xe9);
-    emit_linkable(&t->code, id);
-    return id;
-}
-
-/* The branch is taken to where what is still uncounted is counted: behind the block, as that is in
- * the same page. */
-static void emit_counting_branch(struct translation *t, unsigned index)
-{
-    struct side_exit *side = &t->sides[t->side_count++];
-    *side = (struct side_exit){.index = index, .uncounted = t->uncounted};
-    if (options.line_detail)
-        side->count = lines_plan_run(t, index, t->segments[t->segment_count - 1], 0,
-                                     !flags_dead_at(branch_target(t, index)));
-    emit_byte(&t->code, 0x0f);
-    emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
-    side->branch = t->code;
-    emit_u32(&t->code, 0);
-}
-
-/* The branch may lead straight to a block that begins with the same count, and then is the only one
- * that is taken. Unless its displacement straddles two cache lines. */
-static void note_branch(const struct side_exit *side, uint32_t id, uint64_t counted_at)
-{
-    struct exit *exit = &cache.exits[id];
-    bool knows_place = side->count.has_room && side->count.borrow == BORROW_SPILLED;
-    if ((options.line_detail && !knows_place) || (side->branch.address & 63) > 60)
-        return;
-    exit->branch = side->branch.address - CACHE_START;
-    exit->before = options.line_detail ? side->count.place : side->uncounted;
-    exit->landing = counted_at;
-}
-
-static void emit_side_exits(struct translation *t)
-{
-    struct emitter *e = &t->code;
-    if (!t->side_count)
-        return;
-    /* Behind a branch that is always taken the block is at no state of the program. */
-    if (t->marks[t->mark_count - 1].offset == e->address - CACHE_START - cache.hot)
-        t->mark_count--;
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    for (unsigned i = 0; i < t->side_count; i++) {
-        const struct side_exit *side = &t->sides[i];
-        struct emitter branch = side->branch;
-        uint64_t counted_at = e->address;
-        emit_u32(&branch, counted_at - (branch.address + 4));
-        if (options.line_detail)
-            lines_emit(e, &side->count);
-        else
-            vectors_emit_count(e, side->uncounted);
-        note_branch(side, emit_jump_exit(t, side->index, branch_target(t, side->index)),
-                    counted_at);
-    }
-}
-
-static void emit_conditional(struct translation *t, unsigned index)
-{
-    if (t->uncounted) {
-        emit_counting_branch(t, index);
-        return;
-    }
-    emit_align_patch(&t->code, 2);
-    emit_byte(&t->code, 0x0f);
-    emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
-    emit_linkable(&t->code, new_exit(t, index, EXIT_JUMP, branch_target(t, index)));
-}
-
-/* loop and jrcxz reach 127 bytes only:   loop taken;  jmp on;  taken: jmp rel32;  on: */
-static void emit_loop(struct translation *t, unsigned index)
-{
-    struct emitter *e = &t->code;
-    emit_align_patch(e, 6);
-    if (t->instructions[index].prefixes & PREFIX_67)
-        emit_byte(e, 0x67);
-    emit_byte(e, t->instructions[index].opcode);
-    emit_byte(e, 2);
-    uint8_t *on = e->out;
-    emit_bytes(e, "\xeb\x05", 2);
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_jump_exit(t, index, branch_target(t, index));
-    on[1] = e->out - (on + 2);
-}
-
-/* The vector registers are the program's from here on, or the cache's. */
-static void give_vectors(struct translation *t, bool given)
+void give_vectors(struct translation *t, bool given)
 {
     if (given == t->given)
         return;
@@ -350,7 +248,7 @@ static void emit_ordinary(struct translation *t, unsigned index)
     emit_unspill(e, copy.scratch);
 }
 
-static void emit_instruction(struct translation *t, unsigned index)
+void emit_instruction(struct translation *t, unsigned index)
 {
     const struct instruction *instruction = &t->instructions[index];
     uint64_t next = t->pc + t->offsets[index + 1], slot;
@@ -402,156 +300,6 @@ static void emit_instruction(struct translation *t, unsigned index)
     case CLASS_REFUSED:
         emit_stub(&t->code, new_exit(t, index, EXIT_REFUSED, t->pc + t->offsets[index]));
         break;
-    }
-}
-
-/* One past the last instruction of the segment that begins at `first`. */
-static unsigned segment_end(const struct translation *t, unsigned first)
-{
-    for (unsigned i = first; i < t->count; i++)
-        if (ends_segment(t, i))
-            return i + 1;
-    return t->count;
-}
-
-static void emit_line_count(struct translation *t, unsigned place, uint32_t number, uint32_t stub)
-{
-    if (!number)
-        return;
-    struct line_count count = lines_plan_run(t, place, number, stub, !flags_dead(t, place));
-    lines_emit(&t->code, &count);
-    if (!count.place)
-        emit_line_count(t, place, stub, 0);
-}
-
-/* The number of instructions a segment runs, with a PLT stub that is folded into the last. */
-static unsigned segment_instructions(const struct translation *t, unsigned first, unsigned end)
-{
-    const struct instruction *last = &t->instructions[end - 1];
-    uint64_t slot;
-    unsigned count = end - first;
-    if (last->class == CLASS_REFUSED)
-        count--;
-    if (last->class == CLASS_CALL || (last->class == CLASS_JUMP && !t->plt))
-        count += plt_stub(branch_target(t, end - 1), &slot);
-    return count;
-}
-
-/* Before the last instruction, but not between one that sets flags and its branch: processors
- * make one of the two. To count lines, the last place where the flags are dead. */
-static unsigned count_place(const struct translation *t, unsigned first, unsigned end)
-{
-    first = line_place_first(t, first, end);
-    for (unsigned i = end; options.line_detail && i-- > first;)
-        if (flags_dead(t, i))
-            return i;
-    bool pair = end - first >= 2 && t->instructions[end - 1].class == CLASS_JUMP_IF &&
-                t->instructions[end - 2].flags_killed;
-    return end - (pair ? 2 : 1);
-}
-
-/* What a PLT stub runs, `stub` instructions, is for the frame that is current by then. */
-static void emit_python_last(struct translation *t, unsigned last, unsigned stub)
-{
-    t->looked = options.line_detail && t->frame_stored;
-    python_emit_before(t, last, options.line_detail ? 0 : stub);
-    if (!options.line_detail || !stub)
-        return;
-    add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_line_count(t, last, lines_stub(t, last), 0);
-}
-
-unsigned counts_at_landing(const struct translation *t, unsigned index)
-{
-    if (turns_are_on() || options.line_detail || t->python)
-        return 0;
-    return segment_instructions(t, index + 1, segment_end(t, index + 1));
-}
-
-/*
- * How a segment is counted, with what segments before it have left uncounted:
- *   - by the landing before it, if there is one: t->uncounted is then less than nothing;
- *   - by the sequence of its last instruction;
- *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
- *     and the next segment counts for both. But a run is one context's: where a Python frame is
- *     looked for, what ran by then is counted before that;
- *   - by an add before its last instruction: a block begins with a state of the program, where a
- *     signal that came on the way to it can be delivered at once.
- */
-static void emit_segment(struct translation *t, unsigned first, unsigned end)
-{
-    const struct instruction *last = &t->instructions[end - 1];
-    unsigned counted = segment_instructions(t, first, end);
-    bool lines = options.line_detail;
-    bool whole = turns_are_on(); /* counted before it runs */
-    uint32_t run = lines ? lines_run(t, t->run, end) : 0;
-    uint32_t stub = lines && !t->python ? lines_stub(t, end - 1) : 0;
-    bool defers = !whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
-                  end < t->count && !(lines && python_looks(t, first, end));
-    struct line_place where = {0};
-    if (lines && !whole && !defers)
-        where = line_place(t, first, end, run, stub);
-    bool folds = !whole && folds_count(t, end - 1) && (!lines || where.folds);
-    bool adds = !folds && !defers && t->uncounted + counted;
-    bool placed = where.count.has_room || where.count.evaluated;
-    unsigned place = whole ? first : placed ? where.index : count_place(t, first, end);
-    t->ahead = -(int)t->uncounted;
-    t->segments[t->segment_count++] = run;
-    bool swaps = first == 0 && code_function_swaps(t->function) &&
-                 t->pc == t->function->start + t->function->module->bias;
-    if (t->python || whole || swaps)
-        add_mark(t, MARK_PROGRAM, t->offsets[first], 0, t->ahead);
-    if (t->python)
-        python_emit_start(t, first);
-    if (swaps)
-        emit_report(t, first, EXIT_SWAP);
-    if (turns_are_on() && counted)
-        turns_emit(t, first, counted);
-    t->uncounted += counted;
-    t->folded = folds && !lines ? t->uncounted : 0;
-    t->counted_ahead = t->carried = 0;
-    t->folded_line = where.folds ? where.count : (struct line_count){0};
-    for (unsigned i = first; i < end; i++) {
-        if (adds && i == place) {
-            if (lines || i == 0) /* a signal had better not step through it */
-                add_mark(t, MARK_PROGRAM, t->offsets[i], 0, t->ahead);
-            give_vectors(t, false);
-            add_mark(t, MARK_ENGINE, 0, 0, 0);
-            if (lines) {
-                if (placed)
-                    lines_emit(&t->code, &where.count);
-                else
-                    emit_line_count(t, i, run, stub);
-            } else {
-                vectors_emit_count(&t->code, t->uncounted);
-            }
-            t->ahead += t->uncounted;
-            t->uncounted = 0;
-            t->run = end;
-        }
-        bool touched = vectors_touched(&t->instructions[i], t->source + t->offsets[i]);
-        if (touched || t->instructions[i].class != CLASS_ORDINARY)
-            give_vectors(t, touched);
-        if (t->python && i == end - 1)
-            emit_python_last(t, i, counted > end - first ? counted - (end - first) : 0);
-        bool borrows = adds && placed && i == place;
-        if (!borrows || where.count.borrow != BORROW_FREE)
-            add_mark(t, MARK_PROGRAM, t->offsets[i],
-                     borrows && where.count.borrow == BORROW_KEPT ? 1 << where.count.reg : 0,
-                     t->ahead);
-        emit_instruction(t, i);
-        t->looked = false;
-        t->ahead--;
-        t->frame_stored |= python_may_set_frame(t, i);
-        if (python_may_set_line(t, i)) {
-            give_vectors(t, false);
-            add_mark(t, MARK_PROGRAM, t->offsets[i + 1], 0, t->ahead);
-            python_emit_line_look(t, i + 1);
-        }
-    }
-    if (folds) {
-        t->uncounted = t->carried - t->counted_ahead;
-        t->run = end;
     }
 }
 

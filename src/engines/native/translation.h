@@ -77,8 +77,11 @@ void emit_report(struct translation *t, unsigned index, enum exit_kind kind);
 /* A displacement here leads to a stub in the cold part until the exit is linked. */
 void emit_linkable(struct emitter *e, uint32_t id);
 
-/* A jump that is linked to the block at `target`; its exit. */
-uint32_t emit_jump_exit(struct translation *t, unsigned index, uint64_t target);
+/* The vector registers are the program's from here on, or the cache's. */
+void give_vectors(struct translation *t, bool given);
+
+/* What the block's instruction `index` becomes. */
+void emit_instruction(struct translation *t, unsigned index);
 
 /* All six flags are overwritten before any is read, from instruction `at` on. */
 bool flags_dead(const struct translation *t, unsigned at);
@@ -102,9 +105,5 @@ void emit_indirect_jump(struct translation *t, unsigned index);
 
 /* Does the sequence for instruction `index` count its whole segment? It has the flags free. */
 bool folds_count(const struct translation *t, unsigned index);
-
-/* Of the segment behind the call `index`: how many instructions its landing counts, which sets the
- * count anyway; 0: the segment counts itself. */
-unsigned counts_at_landing(const struct translation *t, unsigned index);
 
 #endif
