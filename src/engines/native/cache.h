@@ -137,8 +137,8 @@ struct exit {
     const char *refusal;
 };
 
-/* How a block that is made now is entered, this time and most likely the next: what that takes stands
- * right before its code. */
+/* How a block is entered, if it is made now, this time and most likely the next: what that takes
+ * stands right before its code. */
 struct coming {
     /* By a branch that has yet to count: so many instructions; at line detail, once in the place
      * with this number. */
@@ -147,7 +147,6 @@ struct coming {
 };
 
 struct cache {
-    struct coming coming;      /* of the block that is made next */
     struct lock lock;          /* held while blocks are made, linked or removed, and in the core */
     uint32_t hot, cold, stubs; /* offsets where each goes on */
     uint32_t generation;

@@ -46,9 +46,9 @@ static bool belongs(const struct native_thread *thread, const struct block *bloc
 }
 
 /* The block at the thread's pc, with the current context brought in line. */
-static struct block *enter_block(struct native_thread *thread)
+static struct block *enter_coming(struct native_thread *thread, struct coming coming)
 {
-    struct block *block = translate_block(thread->pc);
+    struct block *block = translate_coming(thread->pc, coming);
     if (belongs(thread, block))
         return block;
     record_settle(thread);
@@ -57,7 +57,8 @@ static struct block *enter_block(struct native_thread *thread)
     const struct stack *stack = thread->thread->stack;
     bool plain = !thread->hot.pending_site;
     core_mismatch(&core, thread->thread, thread->pc, stack_pointer(thread));
-    block = translate_block(thread->pc); /* the core may have found a function to begin here */
+    /* The core may have found a function to begin here. */
+    block = translate_coming(thread->pc, coming);
     uint32_t number = transition_number(block);
     /* No frame was left: it will be so again. But to go back to a Python frame is no call of it, nor
      * is to go on under another name. */
@@ -73,6 +74,11 @@ static struct block *enter_block(struct native_thread *thread)
     return block;
 }
 
+static struct block *enter_block(struct native_thread *thread)
+{
+    return enter_coming(thread, (struct coming){0});
+}
+
 /* Within a function, or from a caller into a PLT: the context stays. */
 static bool context_stays(const struct block *from, const struct block *to)
 {
@@ -84,9 +90,7 @@ static bool context_stays(const struct block *from, const struct block *to)
 static struct block *take_jump(struct native_thread *thread, uint32_t id)
 {
     thread->pc = cache.exits[id].target;
-    cache.coming.before = cache.exits[id].before;
-    struct block *to = enter_block(thread);
-    cache.coming = (struct coming){0};
+    struct block *to = enter_coming(thread, (struct coming){.before = cache.exits[id].before});
     const struct block *from = &cache.blocks[cache.exits[id].block];
     if (from->flags & BLOCK_LEAF)
         return to; /* it has a frame, which the next one may not need */
@@ -111,9 +115,7 @@ static struct block *take_enter(struct native_thread *thread, uint32_t id)
 static struct block *take_entered(struct native_thread *thread)
 {
     thread->pc = thread->target;
-    cache.coming.by = COMING_CALLED;
-    struct block *to = translate_block(thread->pc);
-    cache.coming = (struct coming){0};
+    struct block *to = translate_coming(thread->pc, (struct coming){.by = COMING_CALLED});
     if (!belongs(thread, to))
         return enter_block(thread);
     jumps_remember(to, TARGET_CALLED);
@@ -132,9 +134,8 @@ static struct block *take_indirect_jump(struct native_thread *thread, uint32_t i
         record_settle(thread);
         core_jump(&core, thread->thread, thread->pc, sp);
     }
-    cache.coming.by = reached && !from_plt ? COMING_LOCAL : COMING_PLAIN;
-    struct block *to = enter_block(thread);
-    cache.coming = (struct coming){0};
+    const struct coming coming = {.by = reached && !from_plt ? COMING_LOCAL : COMING_PLAIN};
+    struct block *to = enter_coming(thread, coming);
     if (from_plt || (to->flags & BLOCK_PLT))
         return to;
     if (exit.slot && may_foresee(thread->pc))
@@ -197,14 +198,12 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
         return to;
     }
     thread->hot.top[-1].code = cache.exits[id].landing;
-    cache.coming.by = exit.kind == EXIT_CALL_INDIRECT ? COMING_CALLED : COMING_PLAIN;
-    to = enter_block(thread);
-    cache.coming = (struct coming){0};
+    const bool indirect = exit.kind == EXIT_CALL_INDIRECT;
+    to = enter_coming(thread, (struct coming){.by = indirect ? COMING_CALLED : COMING_PLAIN});
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
-    bool remakes = exit.slot
-                       ? may_foresee(target)
-                       : exit.kind == EXIT_CALL_INDIRECT && note_call_target(exit.site, target);
+    bool remakes =
+        exit.slot ? may_foresee(target) : indirect && note_call_target(exit.site, target);
     if (remakes)
         cache_remake(exit.pc);
     return to;

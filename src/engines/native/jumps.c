@@ -328,9 +328,9 @@ static uint64_t cold_not_local(const struct block *block)
     return cold_unverified(block->pc, common.not_local);
 }
 
-void jumps_emit_entry(struct emitter *e, struct block *block)
+void jumps_emit_entry(struct emitter *e, struct block *block, bool is_called)
 {
-    if (cache.coming.by == COMING_CALLED)
+    if (is_called)
         block->call_entry = emit_entry(e, block->pc, cold_not_called(block), flags_live(block));
     else if (block->function && local_is_known(block->function))
         block->local_entry = emit_entry(e, block->pc, cold_not_local(block), false);

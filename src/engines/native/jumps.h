@@ -18,8 +18,8 @@ void jumps_emit_go(struct emitter *e, enum target_kind kind);
  * the frame: there is nothing to see but where it leads. Only the address is asked then. */
 void jumps_emit_go_local(struct emitter *e, const struct code_function *function);
 
-/* Code that comes before the block's: its entry for what cache.coming says. */
-void jumps_emit_entry(struct emitter *e, struct block *block);
+/* Code that comes before the block's: its entry for an indirect call, or a jump. */
+void jumps_emit_entry(struct emitter *e, struct block *block, bool is_called);
 
 /* Indirect jumps to the block's pc from within its function, too, go there at once. */
 void jumps_remember_local(struct block *block);

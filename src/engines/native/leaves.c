@@ -271,9 +271,7 @@ struct block *leaves_go_on(struct native_thread *thread, uint32_t id)
     if (place.plt || !place.function || place.function != thread->leaf.child->code ||
         maps_may_change(exit.target))
         return NULL;
-    cache.coming.before = exit.before;
-    struct block *block = translate_leaf(exit.target);
-    cache.coming = (struct coming){0};
+    struct block *block = translate_leaf(exit.target, (struct coming){.before = exit.before});
     if (block->function != thread->leaf.child->code)
         return NULL; /* the core has found one that begins there */
     thread->pc = exit.target;
@@ -327,7 +325,7 @@ struct block *leaves_call(struct native_thread *thread, uint32_t id, struct cont
     const struct stack_entry *entry = thread->hot.top - 1;
     struct block *block = NULL;
     if (is_leaf_still(thread, exit.target, caller))
-        block = translate_leaf(exit.target);
+        block = translate_leaf(exit.target, (struct coming){0});
     if (!block || block->function != child->code) {
         caller->self_instructions += exit.pops;
         cache.exits[id].landing = full_landing(thread, id);

@@ -77,12 +77,12 @@ unsigned counts_at_landing(const struct translation *t, unsigned index)
 
 struct plan {
     unsigned first, end;
-    unsigned counted;        /* instructions of the segment */
-    uint32_t run, stub;      /* line detail: the core's numbers */
-    bool whole;              /* is counted before it runs */
-    bool defers, folds;      /* to what follows; into the sequence of the last instruction */
-    bool adds;               /* before instruction `place`; */
-    bool placed;             /* that is where line_place found one */
+    unsigned counted;   /* instructions of the segment */
+    uint32_t run, stub; /* line detail: the core's numbers */
+    bool whole;         /* is counted before it runs */
+    bool defers, folds; /* to what follows; into the sequence of the last instruction */
+    bool adds;          /* before instruction `place`; */
+    bool placed;        /* that is where line_place found one */
     unsigned place;
     struct line_place where;
 };
@@ -116,9 +116,7 @@ static struct plan plan_segment(struct translation *t, unsigned first, unsigned 
     plan.folds = !plan.whole && folds_count(t, end - 1) && (!lines || plan.where.folds);
     plan.adds = !plan.folds && !plan.defers && t->uncounted + plan.counted;
     plan.placed = plan.where.count.has_room || plan.where.count.evaluated;
-    plan.place = plan.whole    ? first
-                 : plan.placed ? plan.where.index
-                               : count_place(t, first, end);
+    plan.place = plan.whole ? first : plan.placed ? plan.where.index : count_place(t, first, end);
     return plan;
 }
 

@@ -370,18 +370,18 @@ static void emit_block(struct translation *t)
     emit_side_exits(t);
 }
 
-static void emit_before(struct block *block)
+static void emit_before(struct block *block, struct coming coming)
 {
     struct emitter e = {cache_writable(cache.hot), CACHE_START + cache.hot};
-    if (cache.coming.by != COMING_PLAIN)
-        jumps_emit_entry(&e, block);
-    if (cache.coming.before) {
+    if (coming.by != COMING_PLAIN)
+        jumps_emit_entry(&e, block, coming.by == COMING_CALLED);
+    if (coming.before) {
         uint64_t start = e.address;
         if (options.line_detail)
-            lines_emit_place(&e, cache.coming.before, block->flags & BLOCK_FLAGS_LIVE);
+            lines_emit_place(&e, coming.before, block->flags & BLOCK_FLAGS_LIVE);
         else
-            vectors_emit_count(&e, cache.coming.before);
-        block->before = cache.coming.before;
+            vectors_emit_count(&e, coming.before);
+        block->before = coming.before;
         block->before_bytes = e.address - start;
     }
     cache.hot = e.address - CACHE_START;
@@ -394,7 +394,7 @@ static uint16_t flags_of(const struct translation *t)
 }
 
 /* `part`: how many instructions at most, 0 for a whole block. */
-static struct block *translate(uint64_t pc, unsigned part, bool leaf)
+static struct block *translate(uint64_t pc, unsigned part, bool leaf, struct coming coming)
 {
     if (cache_is_full())
         fail("the code cache is full", NULL);
@@ -425,7 +425,7 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf)
     t->block = block - cache.blocks;
     block->function = t->function;
     block->flags = flags_of(t);
-    emit_before(block);
+    emit_before(block, coming);
     t->code = (struct emitter){cache_writable(cache.hot), CACHE_START + cache.hot};
     emit_block(t);
 
@@ -450,19 +450,24 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf)
     return block;
 }
 
-struct block *translate_block(uint64_t pc)
+struct block *translate_coming(uint64_t pc, struct coming coming)
 {
     struct block *block = cache_find(pc);
-    return block ? block : translate(pc, 0, false);
+    return block ? block : translate(pc, 0, false, coming);
 }
 
-struct block *translate_leaf(uint64_t pc)
+struct block *translate_block(uint64_t pc)
+{
+    return translate_coming(pc, (struct coming){0});
+}
+
+struct block *translate_leaf(uint64_t pc, struct coming coming)
 {
     struct block *block = cache_find_leaf(pc);
-    return block ? block : translate(pc, 0, true);
+    return block ? block : translate(pc, 0, true, coming);
 }
 
 struct block *translate_part(uint64_t pc, unsigned instructions)
 {
-    return translate(pc, instructions, false);
+    return translate(pc, instructions, false, (struct coming){0});
 }
