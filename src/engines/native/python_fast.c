@@ -70,14 +70,6 @@ static void emit_word(struct emitter *e, const struct python_module *module)
     emit_bytes(e, "\x48\x8d\x44\x04\x08", 5); /* lea rax, [rsp + rax + 8] */
 }
 
-/* What counts in the context in rcx is fetched: the head of its block of counters. Loses rax. */
-static void emit_fetch_counters(struct emitter *e)
-{
-    op_memory(e, OP_LOAD, RAX, RCX, CONTEXT(counters));
-    op_far(e, OP_LEA, RAX, RAX, -LINE_ORIGIN);
-    emit_prefetch(e, RAX, 0);
-}
-
 /* The evaluator is called for the frame in rsi. The context that this will run in is asked for a
  * hundred instructions later: until then its counters and lines are fetched, if it is beside the
  * current one. Nothing is believed of what the code's slot says. Loses rax and rcx. */
@@ -93,8 +85,6 @@ static void emit_foresee_frame(struct emitter *e, const struct python_layout *la
     op_memory(e, OP_COMPARE, RAX, RCX, offsetof(struct context_slot, site));
     uint8_t *elsewhere = jump_ahead(e, IF_NOT_EQUAL);
     op_memory(e, OP_LOAD, RCX, RCX, offsetof(struct context_slot, child));
-    emit_fetch_counters(e);
-    op_memory(e, OP_LOAD, RCX, RCX, offsetof(struct context, slots[0].child));
     emit_prefetch(e, RCX, 0);
     end_short_jump(e, elsewhere);
 }
@@ -380,8 +370,6 @@ static void emit_left(struct emitter *e, const struct python_layout *layout, int
         emit_done(e);
         return;
     }
-    op_far(e, OP_LOAD, RCX, RDX, entry + OWN(context));
-    emit_fetch_counters(e);
     emit_load(e, RAX, FIELD(hot.current));
     vectors_emit_settle_line(e, RAX);
     emit_line_watch(e, layout, entry);
