@@ -38,7 +38,7 @@ struct counts {
     bool late_owe; /* one of them takes back from another row */
 };
 
-#define COUNTS_MOST_LATE ((size_t)1 << 22)
+#define COUNTS_MOST_LATE ((size_t)1 << 23)
 
 void counts_init(struct counts *counts);
 
