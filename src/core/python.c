@@ -246,12 +246,16 @@ static void take_line(struct core *core, struct python_entry *entry)
 void python_line_changed(struct core *core, struct thread *thread)
 {
     struct python_frames *frames = &thread->stack->python;
+    struct hot *hot = thread->hot;
 
     if (!frames->count || !newest(frames)->place.lines ||
-        newest(frames)->frame != thread->hot->python_frame)
+        newest(frames)->frame != hot->python_frame)
         return;
-    take_line(core, newest(frames));
-    settle(core, thread);
+    struct python_entry *entry = newest(frames);
+    take_line(core, entry);
+    hot->current = entry->context;
+    hot->python_line = entry->place.line;
+    hot->python_line_size = entry->place.line_size;
     core_keep_room(core, thread);
 }
 
@@ -495,6 +499,16 @@ void python_stack_loaded(struct core *core, struct thread *thread)
         watch(core, thread);
     else
         watch_nothing(core, thread->hot);
+}
+
+struct python_module *python_at(const struct code_place *place)
+{
+    struct python_module *module = place->module ? place->module->python : NULL;
+
+    if (!module || !place->function)
+        return NULL;
+    bool enters = place->function->start == module->evaluator;
+    return enters || python_evaluates(module, place->function) ? module : NULL;
 }
 
 bool python_evaluates(const struct python_module *module, const struct code_function *function)

@@ -66,6 +66,7 @@ struct thread;
 struct context;
 struct code_module;
 struct code_function;
+struct code_place;
 
 /* Offsets in CPython's structures. */
 struct python_layout {
@@ -206,6 +207,9 @@ void python_say_why(const struct python_module *module, char *sentence);
 /* And how it is recorded then. `record` will say it: whatever a process that the program made writes,
  * its maker may read. */
 void python_note_why(struct core *core, const char *sentence, enum python_way way);
+
+/* The CPython in whose evaluator the place is, or where that is entered; NULL if it is elsewhere. */
+struct python_module *python_at(const struct code_place *place);
 
 /* Does the watch apply to the code there? Its blocks are then the engine's to watch. */
 bool python_evaluates(const struct python_module *module, const struct code_function *function);

@@ -30,7 +30,6 @@ static struct shared {
     uint64_t events[PYTHON_EVENTS];
 } shared[4];
 static unsigned shared_next;
-uint64_t dump_shared[8];
 
 static struct python_code_slot *python_code_slot(const struct native_thread *thread, uint64_t code)
 {
@@ -423,11 +422,6 @@ static struct shared *shared_for(struct python_module *module)
         emit_line(&cold, &module->layout, slow);
     made->end = cold.address;
     cold_end(&cold);
-    for (int i = 0; i < 4; i++)
-        dump_shared[i] = made->events[i];
-    dump_shared[4] = made->start;
-    dump_shared[5] = made->end;
-    dump_shared[6] = slow;
     return made;
 }
 

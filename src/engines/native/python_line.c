@@ -136,6 +136,18 @@ static void emit_slot(struct emitter *e, const struct python_layout *layout)
     op_thread(e, OP_ADD, RDX, FIELD(python_lines));
 }
 
+/* The line of the entry at `base` + `entry` begins at rax, from the code's first instruction on, and is as
+ * long as [slot + size] says. Loses rax. */
+static void emit_set_line(struct emitter *e, unsigned base, int entry, unsigned slot, int8_t size)
+{
+    op_far(e, OP_ADD, RAX, base, entry + OWN(place.first));
+    op_far(e, OP_STORE, RAX, base, entry + OWN(place.line));
+    emit_store(e, FIELD(hot.python_line), RAX);
+    op_memory32(e, OP_LOAD, RAX, slot, size);
+    op_far(e, OP_STORE, RAX, base, entry + OWN(place.line_size));
+    emit_store(e, FIELD(hot.python_line_size), RAX);
+}
+
 /* The slot at rdx is of the context in rcx, its pointer that in rax: the entry in
  * thread.python_entry takes its line. As emit_line_step. */
 static void emit_take_step(struct emitter *e, const struct python_layout *layout, int entry,
@@ -148,12 +160,7 @@ static void emit_take_step(struct emitter *e, const struct python_layout *layout
     op_memory32(e, OP_COMPARE, RAX, RDX, LINE_SLOT(lines));
     jump_if(e, IF_NOT_EQUAL, slow);
     load_short_pointer(e, layout, RAX, RDX, LINE_SLOT(line));
-    op_far(e, OP_ADD, RAX, RCX, entry + OWN(place.first));
-    op_far(e, OP_STORE, RAX, RCX, entry + OWN(place.line));
-    emit_store(e, FIELD(hot.python_line), RAX);
-    op_memory32(e, OP_LOAD, RAX, RDX, LINE_SLOT(line_size));
-    op_far(e, OP_STORE, RAX, RCX, entry + OWN(place.line_size));
-    emit_store(e, FIELD(hot.python_line_size), RAX);
+    emit_set_line(e, RCX, entry, RDX, LINE_SLOT(line_size));
     op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(context));
 }
 
@@ -202,12 +209,7 @@ static void emit_function_step(struct emitter *e, const struct python_layout *la
     jumps_add(elsewhere, jump_far_ahead(e, IF_EQUAL));
     emit_store(e, FIELD(python_line_context), RAX);
     op_memory32(e, OP_LOAD, RAX, RCX, STEP(line));
-    op_far(e, OP_ADD, RAX, RDX, entry + OWN(place.first));
-    op_far(e, OP_STORE, RAX, RDX, entry + OWN(place.line));
-    emit_store(e, FIELD(hot.python_line), RAX);
-    op_memory32(e, OP_LOAD, RAX, RCX, STEP(line_size));
-    op_far(e, OP_STORE, RAX, RDX, entry + OWN(place.line_size));
-    emit_store(e, FIELD(hot.python_line_size), RAX);
+    emit_set_line(e, RDX, entry, RCX, STEP(line_size));
 }
 
 /* rcx = the instruction pointer of the frame in rcx */

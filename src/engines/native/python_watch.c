@@ -11,11 +11,8 @@
 
 struct python_module *python_watched(const struct code_place *place)
 {
-    struct python_module *python = place->module ? place->module->python : NULL;
-    if (!options.python || !python || !place->function ||
-        (place->function->start != python->evaluator && !python_evaluates(python, place->function)))
-        return NULL;
-    if (python_prepare(python))
+    struct python_module *python = options.python ? python_at(place) : NULL;
+    if (!python || python_prepare(python))
         return python;
     python_refuse(python);
     return NULL;

@@ -9,12 +9,9 @@
 
 struct python_module *python_watched(const struct code_place *place)
 {
-    struct python_module *python = place->module->python;
+    struct python_module *python = options.python ? python_at(place) : NULL;
 
-    if (!options.python || !python || !place->function ||
-        (place->function->start != python->evaluator && !python_evaluates(python, place->function)))
-        return NULL;
-    if (python_prepare(python))
+    if (!python || python_prepare(python))
         return python;
     python_refuse(python);
     return NULL;
