@@ -4,7 +4,8 @@
  * compiler (entry.S, the code cache) needs.
  *
  *   0x00010000 .. 0x0fffffff   left to the program (programs linked at a fixed address)
- *   0x10000000 ..              the program itself, if it can be anywhere (PIE)
+ *   0x2a500000 ..              the program itself, if it can be anywhere (PIE): at no round address,
+ *                              as those are what programs choose that map something themselves
  *   .. 0x5fffffff              its dynamic loader and libraries, from the top down
  *   0x60000000 .. 0x6fffffff   contexts, which four bytes can name there
  *   0x70000000 .. 0x7fdfffff   the code cache as it is executed
@@ -18,7 +19,7 @@
 #ifndef TRUEFLAME_NATIVE_LAYOUT_H
 #define TRUEFLAME_NATIVE_LAYOUT_H
 
-#define PIE_START       0x10000000
+#define PIE_START       0x2a500000
 #define LOW_CODE_BOTTOM 0x10000000
 #define LOW_CODE_TOP    0x60000000
 #define CONTEXTS_START  0x60000000

@@ -41,10 +41,10 @@
  *
  * What is not right yet:
  *   - VmSize in /proc/self/status shows the engine, and /proc/self/maps is a copy; a program that
- *     may be anywhere is at 0x10000000, where it may map something itself; rseq is not there (ENOSYS):
- *     the kernel aborts a sequence by the address of its code, and what runs is a copy, so that it
- *     never would; libc and allocators do without; ptrace of the program shows copied code, so that children which ask to be traced
- *     leave the recording with their next exec.
+ *     may be anywhere is at 0x2a500000, where it may map something itself; rseq is not there
+ *     (ENOSYS): the kernel aborts a sequence by the address of its code, and what runs is a copy, so
+ *     that it never would; libc and allocators do without; ptrace of the program shows copied code,
+ *     so that children which ask to be traced leave the recording with their next exec.
  *   - threads that still run when another ends the process are counted up to a moment, not to an
  *     instruction; so are those that run when recording is switched on or off.
  *   - the handler of a fault sees flags that the faulting instruction would have overwritten as
