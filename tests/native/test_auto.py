@@ -47,14 +47,14 @@ def recorded_within(folder, kilobytes, command):
 
 def test_little_address_space_is_enough(compiled, folder):
     alone = run([compiled("nested")])
-    status, printed, said = recorded_within(folder, 400000, [compiled("nested")])
+    status, printed, said = recorded_within(folder, 600000, [compiled("nested")])
     assert (status, printed) == (alone.returncode, alone.stdout.decode())
     assert said == [f"trueflame: wrote {folder / 'within.flame'}"]
 
 
 def test_less_is_enough_for_the_reference(compiled, folder):
     alone = run([compiled("nested")])
-    status, printed, said = recorded_within(folder, 220000, [compiled("nested")])
+    status, printed, said = recorded_within(folder, 320000, [compiled("nested")])
     assert (status, printed) == (alone.returncode, alone.stdout.decode())
     assert said[0] == ("trueflame: the limit on memory is too small for the native engine: "
                        "the valgrind engine runs it")

@@ -24,7 +24,7 @@ static struct shown {
     {.resource = RLIMIT_NOFILE},
 };
 
-#define LEAST_BYTES (256ul << 20) /* a program of a page fits in beside the engine */
+#define LEAST_BYTES (512ul << 20) /* a small Python program fits in beside the engine */
 #define SHOWN_COUNT (sizeof all_shown / sizeof *all_shown)
 
 static struct shown *find_shown(uint64_t resource)

@@ -27,7 +27,7 @@ static const char *valgrind_program(void)
 /* Valgrind itself then ends with pages of its own affairs. */
 static bool has_little_memory(void)
 {
-    const uint64_t least = 192u << 20;
+    const uint64_t least = 240u << 20;
     struct rlimit limit;
 
     return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_max < least;
