@@ -4,19 +4,15 @@
 #include "core/python.h"
 #include "engines/native/children.h"
 #include "engines/native/fast.h"
+#include "engines/native/python_codes.h"
 #include "engines/native/python_line.h"
 #include "engines/native/python_pieces.h"
 #include "engines/native/record.h"
 #include "engines/native/text.h"
 
-#define PYTHON_SITE        (TRANSITION - 1) /* of (context, function) among the children */
 #define SLOT(member)       ((int8_t)offsetof(struct child_slot, member))
-#define CODE_MASK          ((PYTHON_CODE_SLOTS - 1) * (uint32_t)sizeof(struct python_code_slot))
 #define GENERATOR_FLAGS    0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define OWNED_BY_GENERATOR 1
-
-/* What a thread that has run no Python knows. */
-static struct python_code_slot no_codes[PYTHON_CODE_SLOTS];
 
 /* Out of the cache, by thread.exit_id; in again, to thread.code. */
 static uint64_t slow, enter;
@@ -30,11 +26,6 @@ static struct shared {
     uint64_t events[PYTHON_EVENTS];
 } shared[4];
 static unsigned shared_next;
-
-static struct python_code_slot *python_code_slot(const struct native_thread *thread, uint64_t code)
-{
-    return (struct python_code_slot *)((uint8_t *)thread->python_codes + (code & CODE_MASK));
-}
 
 static bool has_lines(void)
 {
@@ -76,7 +67,7 @@ static void emit_foresee_frame(struct emitter *e, const struct python_layout *la
 {
     emit_bytes(e, "\x48\x8b\x8e", 3); /* mov rcx, [rsi + frame_code] */
     emit_u32(e, layout->frame_code);
-    op_constant32(e, 4, RCX, CODE_MASK);
+    op_constant32(e, 4, RCX, PYTHON_CODE_MASK);
     op_thread(e, OP_ADD, RCX, FIELD(python_codes));
     op_memory(e, OP_LOAD, RAX, RCX, offsetof(struct python_code_slot, function));
     op_memory(e, OP_LOAD, RCX, RCX, offsetof(struct python_code_slot, beside));
@@ -175,7 +166,7 @@ static void emit_code(struct emitter *e, const struct python_layout *layout)
     op_far(e, OP_LOAD, RCX, RAX, layout->frame_code);
     op_constant8(e, 4, RCX, -8); /* references may have tags */
     op_register32(e, OP_LOAD, RAX, RCX);
-    op_constant32(e, 4, RAX, CODE_MASK);
+    op_constant32(e, 4, RAX, PYTHON_CODE_MASK);
     op_thread(e, OP_ADD, RAX, FIELD(python_codes));
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct python_code_slot, code));
     jump_if(e, IF_NOT_EQUAL, slow);
@@ -458,8 +449,7 @@ void python_fast_init_thread(struct native_thread *thread)
 {
     thread->inner_entry = enter;
     thread->leave_inner = (uint64_t)thread_leave_inner;
-    if (!thread->python_codes)
-        thread->python_codes = no_codes;
+    python_codes_init_thread(thread);
     python_line_init_thread(thread);
 }
 
@@ -471,64 +461,4 @@ bool python_fast_recover(struct sigcontext *context)
             return true;
         }
     return false;
-}
-
-/* ---- code objects ---- */
-
-/* The context of the whole function where `context` is that of one of its lines. */
-static struct context *whole_of(struct context *context)
-{
-    return context->function->flags & CODE_FUNCTION_LINE ? context->parent : context;
-}
-
-/* At function detail the others are `children`. */
-static unsigned first_slot(void)
-{
-    return core.tree.by_entry ? offsetof(struct context, further) / sizeof(struct context_slot) -
-                                    offsetof(struct context, slots) / sizeof(struct context_slot)
-                              : 0;
-}
-
-void python_remember(struct native_thread *thread)
-{
-    struct python *python = &core.python;
-    const struct python_frames *frames = &thread->thread->stack->python;
-    struct python_entry *newest = frames->items + frames->count - 1;
-    struct python_frame frame;
-    bool starts;
-    if (frames->count < 2 || newest->base || newest->frame != thread->target ||
-        !python_read_frame(python->module, newest->frame, &frame))
-        return;
-    struct context *caller = newest[-1].context, *called = whole_of(newest->context);
-    struct code_function *function = python_function_of(python, &frame, &starts);
-    if (!function || called->function != function ||
-        called->parent != python_calling(&core, caller))
-        return;
-    if (thread->python_codes == no_codes)
-        thread->python_codes = arena_allocate(sizeof no_codes);
-    unsigned hash = (uintptr_t)function >> 4 ^ (uintptr_t)function >> 7;
-    unsigned place = first_slot() + hash % (CONTEXT_SLOTS - first_slot());
-    *python_code_slot(thread, frame.code) = (struct python_code_slot){
-        .code = frame.code,
-        .function = (uint64_t)function,
-        .beside = offsetof(struct context, slots) + place * sizeof(struct context_slot),
-        .lines = newest->place.lines,
-    };
-    /* Direct calls have the numbers of their sites there, which are no addresses. */
-    if (!caller->slots[place].site || caller->slots[place].site >> 32)
-        caller->slots[place] = (struct context_slot){(uint64_t)function, called};
-    *fast_indirect_slot(thread, caller, PYTHON_SITE, (uint64_t)function) = (struct child_slot){
-        .key = caller->key + PYTHON_SITE,
-        .child = called,
-        .target = (uint64_t)function,
-    };
-    if (newest->place.lines)
-        python_remember_line(thread, called, newest);
-}
-
-void python_forget(struct native_thread *thread, uint64_t code)
-{
-    struct python_code_slot *slot = python_code_slot(thread, code);
-    if (slot->code == code)
-        slot->code = 0;
 }

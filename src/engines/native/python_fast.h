@@ -13,9 +13,6 @@
  *
  * Everything else is told to the core, by way of thread_leave_inner (entry.S), which saves no more
  * than a call of a C function needs.
- *
- * A code object is known by its address. What that stands for is remembered until the object dies:
- * the function that CPython ends code objects with says so.
  */
 #ifndef TRUEFLAME_NATIVE_PYTHON_FAST_H
 #define TRUEFLAME_NATIVE_PYTHON_FAST_H
@@ -24,16 +21,6 @@
 #include <asm/sigcontext.h>
 
 enum python_event { PYTHON_ENTER, PYTHON_FRAME, PYTHON_LEAVE, PYTHON_LINE, PYTHON_EVENTS };
-
-/* A thread's table of code objects, by their address. */
-struct python_code_slot {
-    uint64_t code;
-    uint64_t function;                /* struct code_function */
-    uint64_t beside;                  /* where a context has its slot for it, from the context on */
-    const struct python_lines *lines; /* at line detail */
-};
-
-#define PYTHON_CODE_SLOTS 4096
 
 /* The cache address where `event` is dealt with, for code of `module`. It is gone to with rax, rcx
  * and rdx spilled and the flags free, exit_id set, all that ran counted, and goes on at
@@ -46,12 +33,6 @@ uint64_t python_slow_code(void);
 /* Emitted once, by fast_init. */
 void python_fast_init(void);
 void python_fast_init_thread(struct native_thread *thread);
-
-/* The core was told of another frame: the next time, it will not be. */
-void python_remember(struct native_thread *thread);
-
-/* A code object dies. */
-void python_forget(struct native_thread *thread, uint64_t code);
 
 /* A fault while the program's memory was read: the event is told to the core. False: it is
  * another fault. */

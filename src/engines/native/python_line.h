@@ -5,7 +5,7 @@
  * That follows from three things (core/python.h, python_take_line): the context until now, the line
  * table of its code and how far the instruction pointer is in it. So a thread has a table of such
  * steps, which stay true for good: contexts and line tables are never given up, and which line table
- * a code object has is remembered with the code object (python_fast.h).
+ * a code object has is remembered with the code object (python_codes.h).
  *
  * Nearly all of them do not depend on the line that was, but on the function's context alone: it has
  * them by the number of the line's range in the line table, where contexts that make calls have the

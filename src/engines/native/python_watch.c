@@ -3,6 +3,7 @@
 #include "core/python.h"
 #include "engines/native/assemble.h"
 #include "engines/native/python_again.h"
+#include "engines/native/python_codes.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/python_line.h"
 #include "engines/native/python_stores.h"

@@ -22,7 +22,7 @@
 #include "engines/native/leaves.h"
 #include "engines/native/lines.h"
 #include "engines/native/order.h"
-#include "engines/native/python_fast.h"
+#include "engines/native/python_codes.h"
 #include "engines/native/record.h"
 #include "engines/native/returns.h"
 #include "engines/native/signals.h"

@@ -1,0 +1,36 @@
+/*
+ * python_codes.h: what a thread knows of the code objects that it runs, for python_fast.c.
+ *
+ * A code object is known by its address. What that stands for is remembered until the object dies:
+ * the function that CPython ends code objects with says so.
+ */
+#ifndef TRUEFLAME_NATIVE_PYTHON_CODES_H
+#define TRUEFLAME_NATIVE_PYTHON_CODES_H
+
+#include "engines/native/children.h"
+#include "engines/native/thread.h"
+
+/* A thread's table of code objects, by their address. */
+struct python_code_slot {
+    uint64_t code;
+    uint64_t function;                /* struct code_function */
+    uint64_t beside;                  /* where a context has its slot for it, from the context on */
+    const struct python_lines *lines; /* at line detail */
+};
+
+#define PYTHON_CODE_SLOTS 4096
+
+#define PYTHON_CODE_MASK ((PYTHON_CODE_SLOTS - 1) * (uint32_t)sizeof(struct python_code_slot))
+
+/* The site of (context, function) among the children. */
+#define PYTHON_SITE (TRANSITION - 1)
+
+void python_codes_init_thread(struct native_thread *thread);
+
+/* The core was told of another frame: the next time, it will not be. */
+void python_remember(struct native_thread *thread);
+
+/* A code object dies. */
+void python_forget(struct native_thread *thread, uint64_t code);
+
+#endif
