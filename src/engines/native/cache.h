@@ -124,8 +124,7 @@ struct exit {
                    * EXIT_COUNT: python_counts.h's */
     uint32_t landing; /* calls: cache address where their returns go on; a conditional branch that
                             * is taken by way of what counts: where that is */
-    uint32_t leaf_landing; /* calls of a leaf: theirs; 0: it is no such call */
-    uint16_t pops;         /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
+    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
                        * leaves: instructions that the landing's block has yet to count */
     union {
         uint32_t

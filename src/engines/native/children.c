@@ -70,7 +70,8 @@ struct child_slot *fast_indirect_slot(const struct native_thread *thread,
     return slot_at(thread, (context_number(context) << 5) + site_hash(site) + 2 * (uint32_t)target);
 }
 
-bool fast_is_by_target(uint32_t number, uint64_t target)
+/* Of a call of which both are known: is its child found by the target alone? */
+static bool is_by_target(uint32_t number, uint64_t target)
 {
     return !options.line_detail && !(number & TRANSITION) && fits_in_32(target);
 }
@@ -79,6 +80,18 @@ struct child_slot *fast_called_slot(const struct native_thread *thread,
                                     const struct context *context, uint64_t target)
 {
     return slot_at(thread, (context_number(context) << 5) + 2 * (uint32_t)target);
+}
+
+void fast_remember_call(const struct native_thread *thread, struct context *context, uint32_t site,
+                        uint64_t target, struct context *child)
+{
+    if (is_by_target(site, target))
+        *fast_called_slot(thread, context, target) =
+            (struct child_slot){.child = child, .context = context};
+    else
+        *fast_call_slot(thread, context, site) =
+            (struct child_slot){.key = context->key + site, .child = child};
+    fast_put_beside(context, site, target, child);
 }
 
 /* ---- what is emitted ---- */
@@ -122,10 +135,11 @@ static void emit_remember_last(struct emitter *e, unsigned context, unsigned chi
     emit_store(e, LAST(site, child), child);
 }
 
-/* cmp qword [rax + entry], target */
-static void emit_compare_entry(struct emitter *e, uint64_t target)
+/* cmp qword [context + entry], target */
+static void emit_compare_entry(struct emitter *e, unsigned context, uint64_t target)
 {
-    emit_bytes(e, "\x48\x81\x78", 3);
+    emit_bytes(e, "\x48\x81", 2);
+    emit_byte(e, 0x78 | context);
     emit_byte(e, CONTEXT(entry));
     emit_u32(e, target);
 }
@@ -141,7 +155,7 @@ static void emit_compare_half(struct emitter *e, unsigned offset, uint32_t half)
 void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss)
 {
     if (fits_in_32(target)) {
-        emit_compare_entry(e, target);
+        emit_compare_entry(e, RAX, target);
     } else {
         emit_compare_half(e, CONTEXT(entry), target);
         jump_if(e, IF_NOT_EQUAL, miss);
@@ -168,7 +182,7 @@ static void emit_put_beside(struct emitter *e, const struct step *step)
         store_constant(e, RCX, place + offsetof(struct context_slot, site), step->number);
         op_memory(e, OP_STORE, RAX, RCX, place + offsetof(struct context_slot, child));
     } else if (fits_in_32(step->target)) {
-        emit_compare_entry(e, step->target);
+        emit_compare_entry(e, RAX, step->target);
         emit_bytes(e, "\x75\x00", 2); /* jne */
         uint8_t *elsewhere = e->out;
         emit_put_low(e, step);
@@ -184,7 +198,7 @@ static uint64_t cold_child_by_target(const struct step *step, uint64_t miss, uin
     uint64_t address = cold.address;
     uint8_t *elsewhere = emit_load_last(e, RAX, RCX, step->number);
     if (elsewhere) {
-        emit_compare_entry(e, step->target);
+        emit_compare_entry(e, RAX, step->target);
         jump_if(e, IF_EQUAL, back);
         end_short_jump(e, elsewhere);
     }
@@ -235,7 +249,7 @@ static uint64_t cold_child_in_table(const struct step *step, uint64_t miss, uint
 /* It may be what the site did last, too. */
 static uint64_t cold_child(const struct step *step, uint64_t miss, uint64_t back)
 {
-    if (fast_is_by_target(step->number, step->target))
+    if (is_by_target(step->number, step->target))
         return cold_child_by_target(step, miss, back);
     uint64_t in_table = cold_child_in_table(step, miss, back);
     if (step->number >= SITE_SLOTS)
@@ -263,9 +277,9 @@ static void emit_compare_site(struct emitter *e, unsigned context, uint32_t site
     emit_u32(e, site);
 }
 
-/* rax = the child that is beside `context`; the jump to where it is looked for elsewhere ends at the
+/* `child` = the one that is beside `context`; the jump to where it is looked for elsewhere ends at the
  * lookup's address. */
-static struct child_lookup emit_look_beside(struct emitter *e, unsigned context,
+static struct child_lookup emit_look_beside(struct emitter *e, unsigned context, unsigned child,
                                             const struct step *step)
 {
     struct child_lookup lookup;
@@ -273,10 +287,10 @@ static struct child_lookup emit_look_beside(struct emitter *e, unsigned context,
         emit_compare_site(e, context, step->number);
         jump_if(e, IF_NOT_EQUAL, 0);
     } else if (fits_in_32(step->target)) {
-        emit_byte(e, 0x8b); /* mov eax, [context + n] */
-        emit_byte(e, 0x40 | context);
+        emit_byte(e, 0x8b); /* mov child, [context + n] */
+        emit_byte(e, 0x40 | child << 3 | context);
         emit_byte(e, child_place(step));
-        emit_compare_entry(e, step->target);
+        emit_compare_entry(e, child, step->target);
         jump_if(e, IF_NOT_EQUAL, 0);
     } else {
         emit_jump(e, 0);
@@ -284,7 +298,7 @@ static struct child_lookup emit_look_beside(struct emitter *e, unsigned context,
     lookup.branch_end = e->out;
     lookup.address = e->address;
     if (options.line_detail)
-        op_memory(e, OP_LOAD, RAX, context,
+        op_memory(e, OP_LOAD, child, context,
                   slot_place(step->number) + offsetof(struct context_slot, child));
     lookup.back = e->address;
     return lookup;
@@ -298,7 +312,7 @@ static void end_lookup(const struct child_lookup *lookup, uint64_t at)
 
 struct child_lookup emit_beside(struct emitter *e, const struct step *step)
 {
-    return emit_look_beside(e, RCX, step);
+    return emit_look_beside(e, RCX, RAX, step);
 }
 
 void finish_beside(const struct child_lookup *lookup, const struct step *step, uint64_t miss)
@@ -306,36 +320,40 @@ void finish_beside(const struct child_lookup *lookup, const struct step *step, u
     end_lookup(lookup, cold_child(step, miss, lookup->back));
 }
 
-/* The child is not beside the current context; rax has been used. */
-static uint64_t cold_child_of_current(const struct step *step, uint64_t miss, uint64_t back)
+/* ---- the child of the current context, in rcx ---- */
+
+struct child_lookup emit_child_in_place(struct emitter *e, const struct step *step)
 {
+    emit_load_current(e, RCX);
+    return emit_look_beside(e, RCX, RCX, step);
+}
+
+/* It is not beside the context, and rcx has been used. */
+void finish_in_place(const struct child_lookup *lookup, const struct step *step, bool rax_spilled,
+                     uint64_t miss)
+{
+    unsigned borrowed = rax_spilled ? 0 : 1 << RAX;
+    struct emitter missed = cold_begin();
+    uint64_t missed_at = missed.address;
+    restore(&missed, false, borrowed);
+    emit_jump(&missed, miss);
+    cold_end(&missed);
+
     struct emitter found = cold_begin();
     uint64_t found_at = found.address;
-    emit_unspill(&found, RCX);
-    emit_jump(&found, back);
+    op_register(&found, OP_LOAD, RCX, RAX);
+    restore(&found, false, borrowed);
+    emit_jump(&found, lookup->back);
     cold_end(&found);
-    uint64_t look = cold_child(step, miss, found_at);
+    uint64_t look = cold_child(step, missed_at, found_at);
 
     struct emitter cold = cold_begin();
-    uint64_t address = cold.address;
-    emit_spill(&cold, RCX);
+    end_lookup(lookup, cold.address);
+    if (!rax_spilled)
+        emit_spill(&cold, RAX);
     emit_load_current(&cold, RCX);
     emit_jump(&cold, look);
     cold_end(&cold);
-    return address;
-}
-
-void emit_child_of_current(struct emitter *e, const struct step *step, uint64_t miss)
-{
-    if (step->varies) {
-        emit_load_current(e, RCX);
-        struct child_lookup lookup = emit_beside(e, step);
-        finish_beside(&lookup, step, miss);
-        return;
-    }
-    emit_load_current(e, RAX);
-    struct child_lookup lookup = emit_look_beside(e, RAX, step);
-    end_lookup(&lookup, cold_child_of_current(step, miss, lookup.back));
 }
 
 _Static_assert(sizeof(struct context) <= 128, "slots are reached with eight-bit offsets");

@@ -56,8 +56,9 @@ struct child_slot *fast_call_slot(const struct native_thread *thread, const stru
 struct child_slot *fast_indirect_slot(const struct native_thread *thread,
                                       const struct context *context, uint32_t site,
                                       uint64_t target);
-/* Of a call of which both are known: is its child found by the target alone? */
-bool fast_is_by_target(uint32_t number, uint64_t target);
+/* The next such call from there, by site `site` to `target`, finds the child. */
+void fast_remember_call(const struct native_thread *thread, struct context *context, uint32_t site,
+                        uint64_t target, struct context *child);
 struct child_slot *fast_called_slot(const struct native_thread *thread,
                                     const struct context *context, uint64_t target);
 
@@ -86,9 +87,10 @@ void finish_beside(const struct child_lookup *lookup, const struct step *step, u
 /* Goes on if the context in rax was entered at `target`. */
 void emit_entry_check(struct emitter *e, uint64_t target, uint64_t miss);
 
-/* rax = the child of the current context; `miss` is gone to with rax and rcx borrowed. If the step
- * varies, rcx is borrowed already. */
-void emit_child_of_current(struct emitter *e, const struct step *step, uint64_t miss);
+/* rcx = the child of the current context; rax stays. `rax_spilled`: it is already. */
+struct child_lookup emit_child_in_place(struct emitter *e, const struct step *step);
+void finish_in_place(const struct child_lookup *lookup, const struct step *step, bool rax_spilled,
+                     uint64_t miss);
 
 /* rdx = the child of the context in rax for the target in rcx, at function detail from the table
  * alone: what calls but one function was foreseen. `miss` is gone to with rax, rcx and rdx borrowed and

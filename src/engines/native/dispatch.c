@@ -152,21 +152,20 @@ static void remember_call(struct native_thread *thread, uint32_t id, struct cont
 {
     const struct exit *exit = &cache.exits[id];
     struct context *child = thread->hot.current;
-    struct child_slot slot = {.key = caller->key + exit->site, .child = child};
     bool direct = exit->kind == EXIT_CALL;
-    if (!direct)
-        jumps_remember(callee, TARGET_CALLED);
-    if (direct ? fast_is_by_target(exit->site, callee->pc) : !options.line_detail) {
+    if (direct) {
+        fast_remember_call(thread, caller, exit->site, callee->pc, child);
+        return;
+    }
+    jumps_remember(callee, TARGET_CALLED);
+    if (!options.line_detail) {
         *fast_called_slot(thread, caller, callee->pc) =
             (struct child_slot){.child = child, .context = caller};
-    } else if (direct) {
-        *fast_call_slot(thread, caller, exit->site) = slot;
-    } else {
-        slot.target = callee->pc;
-        *fast_indirect_slot(thread, caller, exit->site, callee->pc) = slot;
+        return;
     }
-    if (direct || options.line_detail)
-        fast_put_beside(caller, exit->site, callee->pc, child);
+    *fast_indirect_slot(thread, caller, exit->site, callee->pc) =
+        (struct child_slot){.key = caller->key + exit->site, .child = child, .target = callee->pc};
+    fast_put_beside(caller, exit->site, callee->pc, child);
 }
 
 /* A block that begins where its function does says whose it is; else the core looks for it. */
@@ -190,16 +189,10 @@ static struct block *take_call(struct native_thread *thread, uint32_t id, uint64
                     exit.pc + exit.length, stack_pointer(thread) + 8);
     struct context *callee = thread->hot.current;
     bool plain = !thread->hot.pending_site;
-    struct block *to = exit.leaf_landing ? leaves_call(thread, id, caller) : NULL;
-    if (to) {
-        thread->hot.current = callee;
-        remember_call(thread, id, caller, to);
-        thread->hot.current = caller;
-        return to;
-    }
     thread->hot.top[-1].code = cache.exits[id].landing;
     const bool indirect = exit.kind == EXIT_CALL_INDIRECT;
-    to = enter_coming(thread, (struct coming){.by = indirect ? COMING_CALLED : COMING_PLAIN});
+    struct block *to =
+        enter_coming(thread, (struct coming){.by = indirect ? COMING_CALLED : COMING_PLAIN});
     if (plain && thread->hot.current == callee)
         remember_call(thread, id, caller, to);
     bool remakes =
@@ -366,11 +359,11 @@ uint64_t thread_dispatch(struct native_thread *thread)
         return again;
     }
     struct block *block = NULL;
-    thread->in_leaf = leaves_left_by(thread->exit_id) && thread->leaf.child;
+    thread->in_leaf = leaves_left_by(thread->exit_id) && thread->leaf.code;
     if (thread->in_leaf)
         block = leaves_go_on(thread, thread->exit_id);
     if (thread->in_leaf && !block)
-        leaves_make_frame(thread);
+        leaves_make_frame(thread, cache.exits[thread->exit_id].kind == EXIT_LEAF_RETURN);
     if (thread->plane_changed)
         threads_catch_up(thread);
     if (!block)

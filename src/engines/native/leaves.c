@@ -77,10 +77,9 @@ bool leaves_expect(const struct translation *t, uint64_t target)
 
 /* To make a frame the cache is left, which costs many times what a leaf gains: there had better be
  * many of them for each. How many there were is known of each context only. */
-static void note_frame(const struct native_thread *thread, const struct exit *exit)
+static void note_frame(const struct context *context, const struct exit *exit)
 {
     const unsigned trial = 8, worth = 64;
-    struct context *context = thread->leaf.child;
     struct code_function *function = context->code;
     function->engine_count++;
     if (function->engine_count < trial || context->calls > (uint64_t)worth * function->engine_count)
@@ -91,20 +90,19 @@ static void note_frame(const struct native_thread *thread, const struct exit *ex
 
 /* ---- calls ---- */
 
-/* A leaf is called with rax borrowed; a call that was foreseen has borrowed rcx as well. */
 void leaves_emit_before_push(struct emitter *e)
 {
     emit_store(e, FIELD(leaf.stack_pointer), RSP);
 }
 
-/* The count of the leaf becomes the child's. rcx is borrowed. */
+/* The count of the leaf becomes the child's, which is looked for only now. rcx is borrowed. */
 struct leaf_landing {
     uint64_t next;
     bool flags; /* are live there */
     uint64_t wrong, other_stack;
 };
 
-/* rcx: the address; flags are the program's. */
+/* rcx: the address; flags are the program's. What is wrong there goes on as a return of a frame. */
 static struct leaf_landing landing_plan(uint64_t next, bool flags)
 {
     struct leaf_landing landing = {next, flags, cold_unverified(next, slow_return), 0};
@@ -112,7 +110,8 @@ static struct leaf_landing landing_plan(uint64_t next, bool flags)
     return landing;
 }
 
-static void landing_emit(struct emitter *e, const struct leaf_landing *landing)
+static struct child_lookup landing_emit(struct emitter *e, const struct leaf_landing *landing,
+                                        const struct step *step)
 {
     emit_verify_entry(e, landing->next, landing->wrong);
     if (landing->flags) {
@@ -121,13 +120,15 @@ static void landing_emit(struct emitter *e, const struct leaf_landing *landing)
     }
     op_thread(e, OP_COMPARE, RSP, FIELD(leaf.stack_pointer));
     jump_if(e, IF_NOT_EQUAL, landing->other_stack);
-    emit_load(e, RCX, FIELD(leaf.child));
+    struct child_lookup lookup = emit_child_in_place(e, step);
     vectors_emit_settle_leaf(e, RCX);
     restore(e, landing->flags, landing->flags ? RAX_RCX : 1 << RCX);
+    return lookup;
 }
 
 /* Whose landing it is stands before it. */
-static uint64_t emit_landing_here(struct translation *t, unsigned index, uint32_t id)
+static uint64_t emit_landing_here(struct translation *t, unsigned index, uint32_t id,
+                                  const struct step *step)
 {
     struct emitter *e = &t->code;
     struct leaf_landing landing =
@@ -136,11 +137,13 @@ static uint64_t emit_landing_here(struct translation *t, unsigned index, uint32_
     landing.wrong = emit_before_verify(e, landing.wrong);
     emit_u32(e, id);
     uint64_t address = e->address;
-    landing_emit(e, &landing);
+    struct child_lookup lookup = landing_emit(e, &landing, step);
+    finish_in_place(&lookup, step, landing.flags, landing.other_stack);
     return address;
 }
 
-static uint64_t emit_landing_apart(struct translation *t, unsigned index, uint32_t id)
+static uint64_t emit_landing_apart(struct translation *t, unsigned index, uint32_t id,
+                                   const struct step *step)
 {
     uint64_t next = t->pc + t->offsets[index + 1];
     struct leaf_landing landing = landing_plan(next, !flags_dead_at(next));
@@ -148,11 +151,12 @@ static uint64_t emit_landing_apart(struct translation *t, unsigned index, uint32
     landing.wrong = emit_before_verify(&cold, landing.wrong);
     emit_u32(&cold, id);
     uint64_t address = cold.address;
-    landing_emit(&cold, &landing);
+    struct child_lookup lookup = landing_emit(&cold, &landing, step);
     emit_align_patch(&cold, 1);
     emit_byte(&cold, 0xe9);
     emit_linkable(&cold, new_exit(t, index, EXIT_JUMP, next));
     cold_end(&cold);
+    finish_in_place(&lookup, step, landing.flags, landing.other_stack);
     return address;
 }
 
@@ -169,31 +173,25 @@ static uint8_t *emit_note_landing(struct emitter *e)
 void leaves_emit_call(struct translation *t, unsigned index, uint64_t target, bool foreseen)
 {
     struct emitter *e = &t->code;
-    bool flags = !flags_dead_at(target), here = index + 1 < t->count;
-    unsigned borrowed = foreseen ? RAX_RCX : 1 << RAX;
+    bool here = index + 1 < t->count;
     uint32_t id = new_exit(t, index, EXIT_CALL, target);
-    uint32_t site = call_site(t, index);
-    uint64_t miss = cold_exit(id, flags, RAX_RCX, 0);
-    cache.exits[id].site = site;
+    const struct step step = {t->function, call_site(t, index), target, false};
+    cache.exits[id].site = step.number;
     /* The block goes on counting where it was, unless the count is looked at before. */
     t->carried = here && !t->python ? t->folded : 0;
     cache.exits[id].pops = t->carried;
-    emit_spill(e, RAX);
-    if (flags)
-        save_flags(e);
     if (!t->carried)
         vectors_emit_count(e, t->folded);
-    emit_child_of_current(e, &(struct step){t->function, site, target, foreseen}, miss);
-    emit_store(e, FIELD(leaf.child), RAX);
     uint8_t *landing_at = emit_note_landing(e);
-    restore(e, flags, borrowed);
+    if (foreseen)
+        emit_unspill(e, RCX);
     emit_align_patch(e, 1);
     emit_byte(e, 0xe9);
     emit_linkable(e, new_exit(t, index, EXIT_LEAF_ENTER, target));
     emit_end_verify(t);
-    uint64_t landing = here ? emit_landing_here(t, index, id) : emit_landing_apart(t, index, id);
+    uint64_t landing =
+        here ? emit_landing_here(t, index, id, &step) : emit_landing_apart(t, index, id, &step);
     memcpy(landing_at, &(uint32_t){landing}, 4);
-    cache.exits[id].leaf_landing = landing;
 }
 
 /* ---- blocks of leaves ---- */
@@ -267,12 +265,13 @@ struct block *leaves_go_on(struct native_thread *thread, uint32_t id)
     if (!branches || thread->plane_changed || thread->generation != cache.generation ||
         !cache_has_room() || turns_are_on())
         return NULL;
+    const struct exit *call = &cache.exits[call_of(thread, thread->leaf.code)];
+    const struct code_function *leaf = code_map_peek(&core.code, call->target).function;
     struct code_place place = code_map_peek(&core.code, exit.target);
-    if (place.plt || !place.function || place.function != thread->leaf.child->code ||
-        maps_may_change(exit.target))
+    if (place.plt || !place.function || place.function != leaf || maps_may_change(exit.target))
         return NULL;
     struct block *block = translate_leaf(exit.target, (struct coming){.before = exit.before});
-    if (block->function != thread->leaf.child->code)
+    if (block->function != leaf)
         return NULL; /* the core has found one that begins there */
     thread->pc = exit.target;
     cache_link(id, block, CACHE_START + block->code);
@@ -290,55 +289,28 @@ static uint64_t full_landing(const struct native_thread *thread, uint32_t id)
     return cache.exits[id].landing;
 }
 
-void leaves_make_frame(struct native_thread *thread)
+void leaves_make_frame(struct native_thread *thread, bool is_returning)
 {
     uint32_t id = call_of(thread, thread->leaf.code);
     const struct exit exit = cache.exits[id];
+    uint64_t next = exit.pc + exit.length;
     thread->in_leaf = false;
     thread->instructions += exit.pops;
     record_settle(thread);
-    core_push(&core, thread->thread, exit.pc + exit.length, thread->leaf.stack_pointer);
+    struct context *caller = thread->hot.current;
+    struct context *child = core_callee(&core, thread->thread, exit.site, exit.target);
+    core_call_found(&core, thread->thread, child, next, thread->leaf.stack_pointer);
     thread->hot.top[-1].code = full_landing(thread, id);
-    thread->hot.current = thread->leaf.child;
     thread->instructions = thread->leaf_instructions;
-    thread->calls = thread->leaf_calls;
+    thread->calls = thread->leaf_calls - 1; /* the core has counted the call */
     thread->leaf_instructions = 0;
     thread->leaf_calls = 1;
-    note_frame(thread, &exit);
-    thread->leaf.child = NULL;
-}
-
-static bool is_leaf_still(const struct native_thread *thread, uint64_t target,
-                          const struct context *caller)
-{
-    const struct code_function *function = thread->hot.current->code;
-    return !thread->hot.pending_site && thread->hot.top[-1].context == caller &&
-           function->engine_note == LEAF_EXPECTED && cache_has_room() &&
-           thread->generation == cache.generation &&
-           code_map_peek(&core.code, target).function == function;
-}
-
-struct block *leaves_call(struct native_thread *thread, uint32_t id, struct context *caller)
-{
-    const struct exit exit = cache.exits[id];
-    struct context *child = thread->hot.current;
-    const struct stack_entry *entry = thread->hot.top - 1;
-    struct block *block = NULL;
-    if (is_leaf_still(thread, exit.target, caller))
-        block = translate_leaf(exit.target, (struct coming){0});
-    if (!block || block->function != child->code) {
-        caller->self_instructions += exit.pops;
-        cache.exits[id].landing = full_landing(thread, id);
-        return NULL;
-    }
-    thread->leaf.child = child;
-    thread->leaf.stack_pointer = entry->stack_pointer;
-    thread->leaf.code = exit.leaf_landing;
-    thread->leaf_instructions = thread->leaf_calls = 0; /* the core has counted the call */
-    thread->hot.current = caller;
-    thread->hot.top--;
-    thread->in_leaf = true;
-    return block;
+    thread->leaf.code = 0;
+    if (!child)
+        return;
+    fast_remember_call(thread, caller, exit.site, exit.target, child);
+    if (!is_returning || thread->target != next)
+        note_frame(child, &exit);
 }
 
 void leaves_forget(struct native_thread *thread)

@@ -5,10 +5,11 @@
  * pushed, the current context and its count stay the caller's. What a full call would do is only
  * noted in the thread (thread.leaf), and the leaf is counted in a register of its own:
  *
- *     call      thread.leaf = {the child's context, the stack pointer, where its return goes on}
+ *     call      thread.leaf = {the stack pointer, where its return goes on}
  *     ...       blocks of the leaf's own (BLOCK_LEAF), which count in vectors.h's `leaf`
  *     return    pops the address and goes to thread.leaf.code, the landing, which sees that the
- *               address and the stack pointer are right and settles the count into the child
+ *               address and the stack pointer are right, and finds the child's context, into which
+ *               it settles the count
  *
  * That is half the instructions of a full call. When a leaf does more than branch within its
  * function (a call, an indirect jump, a system call, a signal that comes), its frame is made: the
@@ -43,12 +44,9 @@ bool leaves_left_by(uint32_t id);
 /* The leaf goes on at thread.pc: its block, or NULL if its frame is needed. */
 struct block *leaves_go_on(struct native_thread *thread, uint32_t id);
 
-/* The leaf's frame is made: thread.in_leaf no more. */
-void leaves_make_frame(struct native_thread *thread);
-
-/* A call by exit `id` was told to the core: it is a leaf's, if that is still expected. The block that
- * the thread goes on in, or NULL. */
-struct block *leaves_call(struct native_thread *thread, uint32_t id, struct context *caller);
+/* The leaf's frame is made: thread.in_leaf no more. `is_returning`: to thread.target, where its
+ * landing did not know the child, or it is not expected. */
+void leaves_make_frame(struct native_thread *thread, bool is_returning);
 
 /* Returns of leaves that run now leave the cache: code is gone that they would go on in. */
 void leaves_forget(struct native_thread *thread);

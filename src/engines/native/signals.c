@@ -286,7 +286,7 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
 {
     struct action action = thread->actions[number];
     if (thread->in_leaf)
-        leaves_make_frame(thread);
+        leaves_make_frame(thread, false);
     record_settle(thread);
     if (action.handler == (uint64_t)SIG_DFL ||
         (action.handler == (uint64_t)SIG_IGN && (BIT(number) & faults) && info->si_code > 0))

@@ -60,9 +60,8 @@ struct native_thread {
     struct hot hot;       /* the core's view */
     /* leaves.c: the leaf that runs, or ran last */
     struct {
-        struct context *child;  /* its context; NULL: its frame was made */
         uint64_t stack_pointer; /* once it has returned */
-        uint64_t code;          /* where its return goes on in translated code */
+        uint64_t code;          /* where its return goes on in translated code; 0: it has a frame */
         uint32_t call;          /* exit of its call, if that code is gone */
     } leaf;
     /* In a vector register while in the cache; aligned, as the program may have asked for checks. */

@@ -119,7 +119,7 @@ static void settle(struct native_thread *thread)
 {
     if (!options.line_detail && thread->leaf_instructions &&
         !__atomic_load_n(&thread->in_cache, __ATOMIC_ACQUIRE))
-        leaves_make_frame(thread);
+        leaves_make_frame(thread, false);
     record_settle(thread);
     lines_flush(thread);
 }
