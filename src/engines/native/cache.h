@@ -119,17 +119,15 @@ struct exit {
     uint8_t kind;           /* enum exit_kind */
     uint8_t length;         /* bytes of the branch instruction */
     uint8_t linked;         /* enum exit_link */
-    uint8_t
-        slot; /* EXIT_CALL_INDIRECT, EXIT_JUMP_INDIRECT: the target came from a PLT's slot, and was not foreseen;
-                   * EXIT_COUNT: python_counts.h's */
-    uint32_t landing; /* calls: cache address where their returns go on; a conditional branch that
-                            * is taken by way of what counts: where that is */
-    uint16_t pops;    /* EXIT_RETURN: bytes the instruction drops besides the address; calls of
-                       * leaves: instructions that the landing's block has yet to count */
+    uint8_t slot;     /* an indirect call or jump: through a PLT's slot, which was not foreseen;
+                             * EXIT_COUNT: python_counts.h's */
+    uint32_t landing; /* cache address: of calls, where their returns go on; of a conditional
+                             * branch that has yet to count, where it does */
+    uint16_t pops;    /* EXIT_RETURN: bytes dropped besides the address; calls of leaves:
+                             * instructions that the landing's block has yet to count */
     union {
-        uint32_t
-            site; /* calls: the core's number, 0 until it is asked for; system calls: the core's
-                          * number of the segment they end */
+        uint32_t site;   /* calls: the core's number, 0 until it is asked for; system calls: the
+                          * core's number of the segment they end */
         uint32_t before; /* such a branch: what it has yet to count (struct coming) */
     };
     uint32_t branch; /* and the offset of its displacement, 0: there is none */
