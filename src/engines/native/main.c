@@ -50,8 +50,7 @@
  *   - the handler of a fault sees flags that the faulting instruction would have overwritten as
  *     something else, if the engine has done without them. Ticks of a timer whose handler takes
  *     longer than its period are left out, every other one at most.
- *   - a child of fork begins with an empty cache. A block that overwrites its own later
- *     instructions is noticed at its next entry only.
+ *   - a child of fork begins with an empty cache.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
  *   - with --repeatable threads run for other spans than under the reference engine.
  *

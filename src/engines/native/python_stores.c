@@ -3,74 +3,9 @@
 #include "core/python.h"
 #include "engines/x86_64/python_prologue.h"
 #include "engines/native/record.h"
+#include "engines/native/stores.h"
 #include "engines/native/turns.h"
 #include "engines/native/thread.h"
-
-#define LARGEST_BYTES 64 /* of a vector register */
-
-/* Arithmetic, moves and shifts of the first map. */
-static bool writes_first_map(const struct instruction *instruction)
-{
-    uint8_t opcode = instruction->opcode, operation = instruction->modrm >> 3 & 7;
-    if (opcode < 0x38)
-        return (opcode & 7) < 2;
-    switch (opcode) {
-    case 0x80 ... 0x83:
-        return operation != 7;
-    case 0xf6 ... 0xf7:
-        return operation == 2 || operation == 3;
-    case 0xfe ... 0xff:
-        return operation < 2;
-    case 0x86 ... 0x89:
-    case 0x8f:
-    case 0xc0 ... 0xc1:
-    case 0xc6 ... 0xc7:
-    case 0xd0 ... 0xd3:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Everything but the loads that there are most of. */
-static bool writes_second_map(const struct instruction *instruction)
-{
-    switch (instruction->opcode) {
-    case 0x10:
-    case 0x12:
-    case 0x16:
-    case 0x28:
-    case 0x2e ... 0x2f:
-    case 0x40 ... 0x5f:
-    case 0x60 ... 0x6f:
-    case 0xaf:
-    case 0xb6 ... 0xb7:
-    case 0xbe ... 0xbf:
-        return false;
-    default:
-        return true;
-    }
-}
-
-/* How many bytes of memory it writes, at most; 0: none. */
-static unsigned bytes_written(const struct instruction *instruction)
-{
-    if (instruction->class != CLASS_ORDINARY || !instruction->modrm_offset ||
-        instruction->modrm >> 6 == 3 || instruction->rip_relative)
-        return 0;
-    bool first = instruction->encoding == ENCODING_LEGACY && instruction->map == 0;
-    if (first ? !writes_first_map(instruction)
-              : instruction->encoding == ENCODING_LEGACY && instruction->map == 1 &&
-                    !writes_second_map(instruction))
-        return 0;
-    if (!first)
-        return LARGEST_BYTES;
-    if (!(instruction->opcode & 1) && instruction->opcode != 0x8f)
-        return 1;
-    return instruction->rex & 8 || instruction->opcode == 0x8f ? 8
-           : instruction->prefixes & PREFIX_66                 ? 2
-                                                               : 4;
-}
 
 /* Does the operand begin at or before `offset` from its base, and reach it? */
 static bool reaches(const struct instruction *instruction, int64_t offset, unsigned size_bytes)
@@ -103,8 +38,8 @@ bool python_may_set_frame(const struct translation *t, unsigned index)
     const struct instruction *instruction = &t->instructions[index];
     if (!t->evaluates || !python_word_is_known(t->python))
         return false;
-    unsigned size_bytes = bytes_written(instruction);
-    if (size_bytes < 8)
+    unsigned size_bytes = bytes_stored(instruction);
+    if (size_bytes < 8 || instruction->rip_relative)
         return false;
     if (!t->python->layout.has_c_frame)
         return reaches(instruction, t->python->layout.state_frame, size_bytes);
@@ -114,9 +49,9 @@ bool python_may_set_frame(const struct translation *t, unsigned index)
 bool python_may_set_line(const struct translation *t, unsigned index)
 {
     const struct instruction *instruction = &t->instructions[index];
-    if (!t->evaluates || !options.line_detail)
+    if (!t->evaluates || !options.line_detail || instruction->rip_relative)
         return false;
-    unsigned size_bytes = bytes_written(instruction);
+    unsigned size_bytes = bytes_stored(instruction);
     return size_bytes >= t->python->layout.ip_bytes &&
            reaches(instruction, t->python->layout.frame_ip, size_bytes);
 }

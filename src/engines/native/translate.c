@@ -18,6 +18,7 @@
 #include "engines/native/repeatable.h"
 #include "engines/native/requests.h"
 #include "engines/native/segments.h"
+#include "engines/native/stores.h"
 #include "engines/native/translation.h"
 
 #define CHECKED_MAX 24 /* instructions of a block that is compared at every entry */
@@ -114,6 +115,8 @@ static void decode_block(struct translation *t)
             t->end = END_REQUEST;
         if (ends_block(t, instruction, t->pc + at))
             t->end = END_BRANCH;
+        if (t->checked && may_store_to_code(instruction))
+            break; /* what it changes may be what comes next, which is then compared */
     }
     if (t->part)
         t->end = END_BUDGET;
@@ -311,10 +314,7 @@ static unsigned check_size(uint64_t at, unsigned left)
     return left >= 4 && at % 4 == 0 ? 4 : 1;
 }
 
-/*
- * Compares the source with what is translated here, word by word. A block that changes its own
- * later instructions is not noticed before its next entry.
- */
+/* Compares the source with what is translated here, word by word. */
 static void emit_check(struct translation *t)
 {
     struct emitter *e = &t->code;

@@ -1,7 +1,7 @@
 /*
  * changing_code.c: code that is written while the program runs: in memory that is writable and
- * executable at once, in memory that is flipped, through a second mapping, moved by mremap, and
- * mapped anew at an old address.
+ * executable at once, by others and by the instruction before, in memory that is flipped, through a
+ * second mapping, moved by mremap, and mapped anew at an old address.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -25,6 +25,36 @@ static unsigned char *map(int protection, int flags, int file)
     return mmap(NULL, 4096, protection, flags, file, 0);
 }
 
+/* Returns the low byte of its argument, which it has written into its own next instruction. */
+static int call_itself(void *code, int value)
+{
+    return ((int (*)(int))code)(value);
+}
+
+static long change_themselves(unsigned char *at)
+{
+    static const unsigned char by_place[] = {0x40, 0x88, 0x3d, 1, 0, 0,
+                                             0,                             /* mov [rip + 1], dil */
+                                             0xb8, 0,    0,    0, 0, 0xc3}; /* mov eax, 0; ret */
+    static const unsigned char by_register[] = {0x48, 0x8d, 0x05, 4, 0, 0,
+                                                0,                   /* lea rax, [rip + 4] */
+                                                0x40, 0x88, 0x78, 1, /* mov [rax + 1], dil */
+                                                0xb8, 0,    0,    0, 0, 0xc3};
+    static const unsigned char by_string[] = {0x40, 0x89, 0xf8, /* mov eax, edi */
+                                              0x48, 0x8d, 0x3d, 2, 0, 0,
+                                              0,    /* lea rdi, [rip + 2] */
+                                              0xaa, /* stosb */
+                                              0xb8, 0,    0,    0, 0, 0xc3};
+    long sum = 0;
+    memcpy(at, by_place, sizeof by_place);
+    memcpy(at + 64, by_register, sizeof by_register);
+    memcpy(at + 128, by_string, sizeof by_string);
+    for (int i = 0; i < 300; i++)
+        sum += call_itself(at, i) + 7 * call_itself(at + 64, i + 1) +
+               11 * call_itself(at + 128, i + 2);
+    return sum;
+}
+
 int main(void)
 {
     const int private = MAP_PRIVATE | MAP_ANONYMOUS, write = PROT_READ | PROT_WRITE,
@@ -36,6 +66,7 @@ int main(void)
         sum += call(both) + call(both);
     }
     printf("writable %ld\n", sum);
+    printf("by themselves %ld\n", change_themselves(both + 1024));
     unsigned char *flipped = map(write, private, -1);
     sum = 0;
     for (int i = 0; i < 300; i++) {
