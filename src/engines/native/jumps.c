@@ -231,6 +231,17 @@ static uint64_t cold_not_foreseen(uint64_t target)
     return cold_unverified(target, address);
 }
 
+/* rcx is the target, and spilled. `slot`: it came from one that will be bound. */
+static void emit_jump_outside(struct translation *t, unsigned index, bool slot)
+{
+    struct emitter *e = &t->code;
+    uint32_t id = new_exit(t, index, EXIT_JUMP_INDIRECT, 0);
+    cache.exits[id].slot = slot;
+    emit_store(e, FIELD(target), RCX);
+    emit_unspill(e, RCX);
+    emit_stub(e, id);
+}
+
 /* A jump through the slot of a PLT stub, mostly a tail call; rcx is the target, and spilled. Once the
  * slot is bound it is a direct jump, if the slot is still what it was. */
 static void emit_jump_slot(struct translation *t, unsigned index, uint64_t slot)
@@ -243,11 +254,7 @@ static void emit_jump_slot(struct translation *t, unsigned index, uint64_t slot)
         emit_jump_exit(t, index, target);
         emit_end_verify(t);
     } else if (slot_is_unbound(slot)) {
-        uint32_t id = new_exit(t, index, EXIT_JUMP_INDIRECT, 0);
-        cache.exits[id].slot = true;
-        emit_store(e, FIELD(target), RCX);
-        emit_unspill(e, RCX);
-        emit_stub(e, id);
+        emit_jump_outside(t, index, true);
     } else {
         emit_go_by_table(e);
     }
@@ -281,9 +288,7 @@ void emit_indirect_jump(struct translation *t, unsigned index)
     emit_load_target(t, index);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     if (t->plt) {
-        emit_store(e, FIELD(target), RCX);
-        emit_unspill(e, RCX);
-        emit_stub(e, new_exit(t, index, EXIT_JUMP_INDIRECT, 0));
+        emit_jump_outside(t, index, false);
         return;
     }
     vectors_emit_count(e, t->folded);

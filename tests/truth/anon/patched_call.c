@@ -20,11 +20,11 @@
 #include "freestanding.h"
 
 static const unsigned char code[] = {
-    0x55,                /* push %rbp */
-    0x48, 0x89, 0xe5,    /* mov %rsp,%rbp */
-    0xe8, 0,    0, 0, 0, /* call something within reach */
-    0x5d,                /* pop %rbp */
-    0xc3,                /* ret */
+    0x55,                   /* push %rbp */
+    0x48, 0x89, 0xe5,       /* mov %rsp,%rbp */
+    0xe8, 0,    0,    0, 0, /* call something within reach */
+    0x5d,                   /* pop %rbp */
+    0xc3,                   /* ret */
 };
 #define DISTANCE 5 /* where the code has it, from its own end on */
 
