@@ -22,6 +22,11 @@ def test_program_is_not_disturbed(name, detail, compiled, folder):
     assert info["repairs"]["unmatched-return"] == 0
 
 
+@pytest.mark.parametrize("part", ("interrupted", "posted", "by_bits", "moved", "crowd"))
+def test_wait_with_a_limit_ends_before_it(part, compiled, folder):
+    same_as_alone(folder, [compiled("timed_waits"), part], "--repeatable", "--detail=function")
+
+
 def test_thread_that_runs_to_the_end_is_counted(compiled, folder):
     info = same_as_alone(folder, [compiled("running_thread")], "--detail=function")
     assert info["total_instructions"] >= 3 * 100000000

@@ -27,6 +27,7 @@
  *     python_codes.c  the code they run              python_again.c  those that cannot be watched
  *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
  *     places.c        and one set of addresses      order.c    whose turn it is
+ *     waits.c         and waits with a limit
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
  * heap are then never touched (but for two that code in the cache borrows), and leaving the cache

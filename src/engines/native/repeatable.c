@@ -3,12 +3,12 @@
 #include "core/fixed.h"
 #include "engines/native/cpuid.h"
 #include "engines/native/gate.h"
-#include "engines/native/order.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
 #include "engines/native/vectors.h"
+#include "engines/native/waits.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/time.h>
@@ -204,9 +204,9 @@ static long call_with_deadline(struct native_thread *thread, unsigned argument, 
 /* Among threads that take turns. `rest`: where what is left of it goes, 0: nowhere. */
 static long sleep_in_turns(struct native_thread *thread, uint64_t left, uint64_t rest)
 {
-    const struct order_wait wait = {.flags = FUTEX_PRIVATE_FLAG,
+    const struct timed_wait wait = {.flags = FUTEX_PRIVATE_FLAG,
                                     .deadline = repeatable_elapsed() + left};
-    long result = order_wait(thread, &wait);
+    long result = waits_until(thread, &wait);
     uint64_t now = repeatable_elapsed();
     if (result == -EINTR && !put_time(rest, wait.deadline > now ? wait.deadline - now : 0, 1))
         return -EFAULT;
@@ -219,7 +219,7 @@ static long sleep_for(struct native_thread *thread, unsigned argument)
     long result;
     if (!take_time(thread->registers[argument], &span, &result))
         return result;
-    if (order_can_wait(thread)) /* what is left goes where the next argument says */
+    if (waits_in_turns(thread)) /* what is left goes where the next argument says */
         return sleep_in_turns(
             thread, span,
             thread->registers[argument == REGISTER_RDI ? REGISTER_RSI : REGISTER_R10]);
@@ -246,7 +246,7 @@ long repeatable_call_clock_nanosleep(struct native_thread *thread)
     if (!take_time(r[REGISTER_RDX], &deadline, &result))
         return result;
     uint64_t left = left_until(deadline, r[REGISTER_RDI]);
-    if (order_can_wait(thread))
+    if (waits_in_turns(thread))
         return sleep_in_turns(thread, left, 0);
     result = call_with_deadline(thread, REGISTER_RDX, r[REGISTER_RDI], left);
     if (!result)
@@ -261,7 +261,7 @@ long repeatable_call_pselect(struct native_thread *thread)
     uint64_t mask[2] = {0};
     int64_t span;
     long result;
-    if (!options.repeatable || r[REGISTER_RDI] || !r[REGISTER_R8] || !order_can_wait(thread) ||
+    if (!options.repeatable || r[REGISTER_RDI] || !r[REGISTER_R8] || !waits_in_turns(thread) ||
         (r[REGISTER_R9] && !gate_copy(mask, (void *)r[REGISTER_R9], sizeof mask)) || mask[0])
         return syscalls_pass_on(thread);
     if (!take_time(r[REGISTER_R8], &span, &result))
@@ -272,19 +272,6 @@ long repeatable_call_pselect(struct native_thread *thread)
     return result;
 }
 
-/* Of threads that take turns each waits with a bit of its own: for whoever wakes any, that is the
- * same. */
-static long wait_with_bits(struct native_thread *thread)
-{
-    uint64_t *r = thread->registers, kept = r[REGISTER_RSI], bits = r[REGISTER_R9];
-    r[REGISTER_RSI] = (kept & ~(uint64_t)FUTEX_CMD_MASK) | FUTEX_WAIT_BITSET;
-    r[REGISTER_R9] = order_futex_bits(thread);
-    long result = syscalls_pass_on(thread);
-    r[REGISTER_RSI] = kept;
-    r[REGISTER_R9] = bits;
-    return result;
-}
-
 static bool waits_for_any(const uint64_t *r)
 {
     unsigned command = r[REGISTER_RSI] & FUTEX_CMD_MASK;
@@ -292,14 +279,21 @@ static bool waits_for_any(const uint64_t *r)
            (command == FUTEX_WAIT_BITSET && (uint32_t)r[REGISTER_R9] == FUTEX_BITSET_MATCH_ANY);
 }
 
+static bool wakes_some(const uint64_t *r)
+{
+    unsigned command = r[REGISTER_RSI] & FUTEX_CMD_MASK;
+    return command == FUTEX_REQUEUE || command == FUTEX_CMP_REQUEUE ||
+           (command == FUTEX_WAKE_BITSET && (uint32_t)r[REGISTER_R9] != FUTEX_BITSET_MATCH_ANY);
+}
+
 static long futex_in_turns(struct native_thread *thread, uint64_t left)
 {
     const uint64_t *r = thread->registers;
-    const struct order_wait wait = {.address = r[REGISTER_RDI],
+    const struct timed_wait wait = {.address = r[REGISTER_RDI],
                                     .value = r[REGISTER_RDX],
                                     .flags = r[REGISTER_RSI] & FUTEX_PRIVATE_FLAG,
                                     .deadline = repeatable_elapsed() + left};
-    return order_wait(thread, &wait);
+    return waits_until(thread, &wait);
 }
 
 long repeatable_call_futex(struct native_thread *thread)
@@ -308,13 +302,15 @@ long repeatable_call_futex(struct native_thread *thread)
     unsigned command = r[REGISTER_RSI] & FUTEX_CMD_MASK;
     bool absolute = command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI ||
                     command == FUTEX_LOCK_PI2 || command == FUTEX_WAIT_REQUEUE_PI;
-    bool in_turns = waits_for_any(r) && order_can_wait(thread);
+    bool in_turns = waits_for_any(r) && waits_in_turns(thread);
     int64_t limit;
     long result;
     if (!options.repeatable)
         return syscalls_pass_on(thread);
     if (in_turns && !r[REGISTER_R10])
-        return wait_with_bits(thread);
+        return waits_without_limit(thread);
+    if (wakes_some(r) && waits_in_turns(thread))
+        return waits_wake_some(thread);
     if ((!absolute && !in_turns) || !r[REGISTER_R10])
         return syscalls_pass_on(thread);
     if (!take_time(r[REGISTER_R10], &limit, &result))

@@ -13,7 +13,6 @@
 #include "engines/native/gate.h"
 #include "engines/native/limits.h"
 #include "engines/native/maps.h"
-#include "engines/native/order.h"
 #include "engines/native/places.h"
 #include "engines/native/proc.h"
 #include "engines/native/record.h"
@@ -23,6 +22,7 @@
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
+#include "engines/native/waits.h"
 #include <asm/prctl.h>
 #include <errno.h>
 #include <signal.h>
@@ -445,7 +445,7 @@ bool syscalls_perform(struct native_thread *thread)
     syscall_function function = number < 512 ? table[number] : NULL;
     uint64_t next = thread->pc;
     uint64_t arguments[2] = {thread->registers[REGISTER_RDI], thread->registers[REGISTER_RSI]};
-    order_before_call(thread);
+    waits_before_call(thread);
     long result = function ? function(thread) : syscalls_pass_on(thread);
     if (result == SYSCALL_NOT_BEGUN)
         return false;
