@@ -16,7 +16,8 @@ from support import BUILD, HERE, TRUEFLAME, record, run, same_as_alone
 @pytest.mark.parametrize("detail", ("function", "line"))
 @pytest.mark.parametrize("name", ("signals", "threads", "changing_code",
                                   "own_view", "nested", "waiting", "filters", "family",
-                                  "kept_registers", "alignment", "round_addresses"))
+                                  "kept_registers", "alignment", "round_addresses",
+                                  "faulting_calls"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0

@@ -227,6 +227,16 @@ _Noreturn static void stop_refused(const struct exit *exit)
          ", which the native engine cannot run; use --engine=valgrind", NULL);
 }
 
+/* The last instruction of a segment that was counted as a whole did not run. */
+static void take_back_last(struct native_thread *thread, uint32_t segment)
+{
+    turns_take_back(thread, 1);
+    if (options.line_detail)
+        lines_shorten(thread, segment, core.blocks[segment].instructions - 1);
+    else
+        thread->instructions--;
+}
+
 static struct block *take_syscall(struct native_thread *thread, uint64_t next, uint32_t segment)
 {
     thread->pc = next;
@@ -240,11 +250,33 @@ static struct block *take_syscall(struct native_thread *thread, uint64_t next, u
     if (begun)
         return enter_block(thread);
     thread->pc = next - 2;
-    turns_take_back(thread, 1);
-    if (options.line_detail)
-        lines_shorten(thread, segment, core.blocks[segment].instructions - 1);
-    else
-        thread->instructions--;
+    take_back_last(thread, segment);
+    return enter_block(thread);
+}
+
+static bool is_address(uint64_t value)
+{
+    return (int64_t)(value << 16) >> 16 == (int64_t)value;
+}
+
+/* The core's number of the segment that ends with the exit's call; line detail only. */
+static uint32_t segment_of(const struct exit *exit)
+{
+    const struct block *block = &cache.blocks[exit->block];
+    uint32_t segment = 0;
+    for (unsigned i = 0; i < block->segment_count; i++)
+        if (core.blocks[block->segments[i]].address <= exit->pc)
+            segment = block->segments[i];
+    return segment;
+}
+
+/* The processor does not go to what is no address: the call itself faults, and has done nothing. */
+static struct block *refuse_call(struct native_thread *thread, const struct exit *exit)
+{
+    thread->registers[REGISTER_RSP] += 8;
+    thread->pc = exit->pc;
+    take_back_last(thread, options.line_detail ? segment_of(exit) : 0);
+    signals_raise_protection(thread);
     return enter_block(thread);
 }
 
@@ -270,6 +302,8 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
     case EXIT_CALL:
         return take_call(thread, id, exit->target);
     case EXIT_CALL_INDIRECT:
+        if (!is_address(thread->target))
+            return refuse_call(thread, exit);
         return take_call(thread, id, thread->target);
     case EXIT_RETURN:
         return take_return(thread, exit->pops);

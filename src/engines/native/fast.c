@@ -214,11 +214,14 @@ static void emit_call_through(struct translation *t, unsigned index, bool slot)
     returns_finish_call(t, index, start, id);
 }
 
-/* Pushes the return address of a call to `target`, 0 if that is not known. */
-static void emit_push_return(struct translation *t, unsigned index, uint64_t target)
+/* Pushes the return address of a call to `target`, 0 if that is not known; there may be no room. */
+static void emit_push_return(struct translation *t, unsigned index, uint64_t target,
+                             unsigned spilled)
 {
-    if (target && leaves_expect(t, target))
+    if (target && leaves_expect(t, target)) {
         leaves_emit_before_push(&t->code);
+        add_mark(t, MARK_PROGRAM, t->offsets[index], spilled, t->ahead);
+    }
     emit_push_constant(&t->code, t->pc + t->offsets[index + 1]);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
 }
@@ -273,7 +276,7 @@ static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
 {
     struct emitter *e = &t->code;
     uint64_t target = foreseen_target(slot);
-    emit_push_return(t, index, target);
+    emit_push_return(t, index, target, 0);
     emit_load_slot(e, slot);
     if (!target) {
         emit_call_through(t, index, true);
@@ -286,7 +289,7 @@ static void emit_call_slot(struct translation *t, unsigned index, uint64_t slot)
 static void emit_call_register(struct translation *t, unsigned index)
 {
     uint64_t target = foreseen_call(call_site(t, index));
-    emit_push_return(t, index, target);
+    emit_push_return(t, index, target, 1 << RCX);
     if (!target) {
         emit_call_through(t, index, false);
         return;
@@ -330,7 +333,7 @@ void emit_call(struct translation *t, unsigned index)
     if (direct && plt_stub(branch_target(t, index), &slot)) {
         emit_call_slot(t, index, slot);
     } else if (direct) {
-        emit_push_return(t, index, branch_target(t, index));
+        emit_push_return(t, index, branch_target(t, index), 0);
         if (leaves_expect(t, branch_target(t, index)))
             leaves_emit_call(t, index, branch_target(t, index), false);
         else

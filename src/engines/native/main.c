@@ -49,7 +49,9 @@
  *   - threads that still run when another ends the process are counted up to a moment, not to an
  *     instruction; so are those that run when recording is switched on or off.
  *   - the handler of a fault sees flags that the faulting instruction would have overwritten as
- *     something else, if the engine has done without them. Ticks of a timer whose handler takes
+ *     something else, if the engine has done without them. Indirect jumps and returns to what is no
+ *     address fault where they would have gone to, not where they are. A program that steps through
+ *     itself (the trap flag) gets one trap. Ticks of a timer whose handler takes
  *     longer than its period are left out, every other one at most.
  *   - a child of fork begins with an empty cache.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.

@@ -510,17 +510,29 @@ bool signals_raise(struct native_thread *thread, const void *siginfo)
 
 /* The kernel makes the frame for a signal the thread sends itself; cr2 and the error code are
  * those of the last real fault, which nobody can tell from ours. */
+static void raise_fault(struct native_thread *thread, unsigned number, int code, uint64_t address)
+{
+    siginfo_t info = {.si_signo = number, .si_code = code};
+    info.si_addr = (void *)address;
+    if (!signals_raise(thread, &info)) /* a fault that is blocked ends the process */
+        end_by_signal(number);
+}
+
+/* An instruction may begin where there is something, and not end there. */
 void signals_raise_fetch(struct native_thread *thread, bool illegal)
 {
-    siginfo_t info = {0};
     struct mapping mapping;
-    info.si_signo = illegal ? SIGILL : SIGSEGV;
-    info.si_code = illegal                           ? 2 /* ILL_ILLOPN */
-                   : maps_find(thread->pc, &mapping) ? SEGV_ACCERR
-                                                     : SEGV_MAPERR;
-    info.si_addr = (void *)thread->pc;
-    if (!signals_raise(thread, &info)) /* a fault that is blocked ends the process */
-        end_by_signal(info.si_signo);
+    uint64_t end = maps_executable_end(thread->pc), missing = end > thread->pc ? end : thread->pc;
+    if (illegal)
+        raise_fault(thread, SIGILL, 2 /* ILL_ILLOPN */, thread->pc);
+    else
+        raise_fault(thread, SIGSEGV, maps_find(missing, &mapping) ? SEGV_ACCERR : SEGV_MAPERR,
+                    missing);
+}
+
+void signals_raise_protection(struct native_thread *thread)
+{
+    raise_fault(thread, SIGSEGV, SI_KERNEL, 0);
 }
 
 /* ---- system calls ---- */

@@ -32,6 +32,9 @@ void signals_init_thread(struct native_thread *thread);
 /* Nothing executable, or no instruction, at the thread's pc: the program gets SIGSEGV or SIGILL. */
 void signals_raise_fetch(struct native_thread *thread, bool illegal);
 
+/* The instruction at the thread's pc is not allowed to do what it would: SIGSEGV without an address. */
+void signals_raise_protection(struct native_thread *thread);
+
 /* The program gets this signal for what it did. False: it blocks or ignores it, and should die. */
 bool signals_raise(struct native_thread *thread, const void *siginfo);
 
