@@ -23,7 +23,8 @@ def test_program_is_not_disturbed(name, detail, compiled, folder):
     assert info["repairs"]["unmatched-return"] == 0
 
 
-@pytest.mark.parametrize("part", ("interrupted", "posted", "by_bits", "moved", "crowd"))
+@pytest.mark.parametrize("part", ("interrupted", "posted", "by_bits", "moved", "crowd",
+                                  "stopped"))
 def test_wait_with_a_limit_ends_before_it(part, compiled, folder):
     same_as_alone(folder, [compiled("timed_waits"), part], "--repeatable", "--detail=function")
 

@@ -31,6 +31,23 @@ static void tell(struct turn *turn, enum told what)
     waits_wake(turn);
 }
 
+/* Until `turn` knows that it is to keep time. When the whole process is stopped the kernel takes who waits
+ * out of its queue, to put it back later: a wake in between is lost. */
+static void see_told(const struct turn *turn)
+{
+    const unsigned a_while = 64;
+    for (unsigned i = 1;; i++) {
+        order_guard_take();
+        bool knows = turn->told != TOLD_KEEP_TIME;
+        if (!knows && i % a_while == 0)
+            waits_wake(turn);
+        order_guard_give();
+        if (knows)
+            return;
+        sys(sched_yield);
+    }
+}
+
 /* What the thread was told. Unless it is to keep time its wait is over. */
 static enum told take_told(struct turn *turn)
 {
@@ -126,10 +143,13 @@ void waits_before_call(struct native_thread *thread)
         tell(keeper, TOLD_KEEP_TIME);
     }
     order_guard_give();
+    if (keeper)
+        see_told(keeper);
 }
 
-/* With the guard: who had the turn's fate in hand goes, and all rest. */
-static void hand_on(void)
+/* With the guard: who had the turn's fate in hand goes, and all rest. To whom, if that is one that is to
+ * keep time. */
+static struct turn *hand_on(void)
 {
     struct turn *waiting = order_next(order.last), *keeper = waiting ? NULL : next_keeper();
     order.taken = waiting || keeper;
@@ -137,6 +157,7 @@ static void hand_on(void)
         tell(keeper, TOLD_KEEP_TIME);
     if (waiting)
         order_tell(waiting, ORDER_CHOOSE);
+    return keeper;
 }
 
 /* Another process may wake who waits on memory that they share, and would not find a keeper in the
@@ -220,9 +241,11 @@ static enum kept keep_time(struct turn *turn, const struct timed_wait *wait, enu
     __atomic_store_n(&turn->state, TURN_AWAY, __ATOMIC_RELEASE);
     uint64_t deadline = turn->deadline;
     turn->deadline = 0; /* it is not one that could keep time */
-    hand_on();
+    const struct turn *next = hand_on();
     turn->deadline = kept == KEPT_UNTIL_WANTED ? deadline : 0;
     order_guard_give();
+    if (next)
+        see_told(next);
     return kept;
 }
 

@@ -1,7 +1,7 @@
 /*
  * timed_waits.c: threads that wait with a time limit far off, and must be woken before it: by a signal,
  * by another process, by a call that wakes some of those that wait or moves them to another futex, or
- * when many wait on one. Prints the same every time, alone or under an engine; what is not woken ends
+ * when many wait on one; and threads that sleep while the process is stopped. Prints the same every time, alone or under an engine; what is not woken ends
  * by an alarm.
  */
 #define _GNU_SOURCE
@@ -163,6 +163,36 @@ static void crowd(void)
     puts("all are back");
 }
 
+static void *nap_again(void *number)
+{
+    while (!handled)
+        pause_for(200000 + 77000 * (long)number);
+    return NULL;
+}
+
+/* The whole process, again and again, while its threads sleep. */
+static void stopped(void)
+{
+    pthread_t threads[SLEEPERS];
+    pid_t parent = getpid(), child = fork();
+    if (!child) {
+        for (int i = 0; i < 500; i++) {
+            kill(parent, SIGSTOP);
+            pause_for(300000);
+            kill(parent, SIGCONT);
+            pause_for(1000000);
+        }
+        kill(parent, SIGUSR1);
+        _exit(0);
+    }
+    for (long i = 0; i < SLEEPERS; i++)
+        pthread_create(&threads[i], NULL, nap_again, (void *)i);
+    for (int i = 0; i < SLEEPERS; i++)
+        pthread_join(threads[i], NULL);
+    waitpid(child, NULL, 0);
+    puts("all are back");
+}
+
 int main(int count, char **arguments)
 {
     static const struct {
@@ -172,7 +202,8 @@ int main(int count, char **arguments)
                  {"posted", posted},
                  {"by_bits", by_bits},
                  {"moved", moved},
-                 {"crowd", crowd}};
+                 {"crowd", crowd},
+                 {"stopped", stopped}};
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t one;
     pthread_t waiter;
