@@ -10,9 +10,14 @@
 
 #define MAP_ABSENT UINT32_MAX
 
+/* Together, since a large map is seldom near: a look at it waits for memory once. */
+struct map_slot {
+    uint64_t key;
+    uint32_t value; /* MAP_ABSENT: the slot is free */
+};
+
 struct map {
-    uint64_t *keys;
-    uint32_t *values; /* MAP_ABSENT: the slot is free */
+    struct map_slot *slots;
     size_t count, slot_count;
 };
 

@@ -120,9 +120,11 @@ void jit_name_late(struct jit *jit)
     struct questions questions = {0};
 
     jit_look_last(jit);
+    if (!jit->entry_count)
+        return;
     ask_for_functions(jit, &questions);
     ask_for_blocks(jit, &questions);
-    if (jit->entry_count && questions.count) {
+    if (questions.count) {
         size_t size_bytes = jit->entry_count * sizeof *jit->entries;
         struct jit_entry **entries = platform_allocate(size_bytes);
         __builtin_memcpy(entries, jit->entries, size_bytes);

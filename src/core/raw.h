@@ -2,7 +2,10 @@
  * raw.h: what an engine leaves behind for each process: addresses only, no names.
  *
  * A raw file lives for the length of a run, between an engine and `record` on one machine, so it
- * is as plain as can be: 64-bit little-endian words; a text is its length and its bytes.
+ * is as plain as can be: 64-bit little-endian words; a text is its length and its bytes. But the two
+ * tables with a row for each path, and for each path and block, are a hundred times larger than the
+ * others: there, numbers take as few bytes as they can, with seven bits in each, the lowest first;
+ * all but the last byte have the eighth set. That is a fifth of what words take.
  *
  *   RAW_MAGIC
  *   process   pid, image, parent pid, parent image, fork ordinal, started by, detail, ending,
@@ -14,16 +17,18 @@
  *   parts     count, { text name, text label }
  *   threads   count, { number }
  *   roots     count, { context, thread, part }
- *   contexts  count, { parent, function, site, calls, self instructions }   parents first
+ *   contexts  count, { numbers: how many rows before it its parent is, 0 if it has none; function;
+ *             site + 1, 0 if it has none; calls; self instructions }     parents first
  *   pairs     count, { context, site }      further sites of contexts that have several
  *   blocks    count, { module, address in the module, instructions, text lengths }
- *   counts    count, { context, block, count }          several rows for a pair add up
+ *   counts    count, { numbers: context, less that of the row before: twice that, or for -1, -2
+ *             and so on 1, 3; block; count }              several rows for a pair add up
  *   repairs   count, { text kind, count }
  *   skips     count, { text pattern }
  *   notes     count, { text }               what the user should be told
  *   RAW_END
  *
- * Rows are referred to by their place, from 0; RAW_NONE stands for no row.
+ * Rows are referred to by their place, from 0.
  */
 #ifndef TRUEFLAME_CORE_RAW_H
 #define TRUEFLAME_CORE_RAW_H
@@ -32,7 +37,6 @@
 
 #define RAW_MAGIC 0x3157415246545254u
 #define RAW_END   0x21444e4557415246u
-#define RAW_NONE  UINT64_MAX
 
 enum raw_start { RAW_FIRST, RAW_FORK, RAW_EXEC };
 enum raw_ending { RAW_EXIT, RAW_BUDGET, RAW_CHECKPOINT, RAW_KILLED };

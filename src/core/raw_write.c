@@ -4,6 +4,7 @@
 #include "core/text.h"
 
 #define BUFFER_BYTES 32768
+#define NUMBER_BYTES 10 /* at most */
 
 struct writer {
     struct raw_sink *sink;
@@ -24,6 +25,25 @@ static void put(struct writer *writer, uint64_t word)
         flush(writer);
     __builtin_memcpy(writer->bytes + writer->used, &word, sizeof word);
     writer->used += sizeof word;
+}
+
+/* In as few bytes as it takes: seven bits in each, the lowest ones first, and one more follows where
+ * the eighth is set. */
+static void put_number(struct writer *writer, uint64_t number)
+{
+    if (writer->used + NUMBER_BYTES > BUFFER_BYTES)
+        flush(writer);
+    uint8_t *at = writer->bytes + writer->used;
+    for (; number > 127; number >>= 7)
+        *at++ = (uint8_t)(number | 128);
+    *at++ = (uint8_t)number;
+    writer->used = (size_t)(at - writer->bytes);
+}
+
+/* Small ones either way are short. */
+static void put_signed(struct writer *writer, int64_t number)
+{
+    put_number(writer, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
 }
 
 /* Most are a few bytes: the names of functions, the lengths of a block's instructions. */
@@ -60,6 +80,7 @@ struct rows {
     struct code_module **modules;
     uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
     uint32_t function_capacity, module_capacity;
+    uint64_t count_count;
     uint64_t *self; /* instructions by context number */
     uint8_t *off;   /* by context number: ran here, while recording was off or for nothing */
     uint64_t unrecorded;
@@ -201,6 +222,12 @@ static bool is_chosen(const struct rows *rows, const struct count *row)
 
 static void choose_blocks(struct core *core, struct rows *rows)
 {
+    /* Blocks are large, and come in no order. */
+    const size_t length_bytes = ((size_t)core->block_count + 1) * sizeof(uint32_t);
+    uint32_t *lengths = platform_allocate(length_bytes);
+
+    for (uint32_t i = 0; i < core->block_count; i++)
+        lengths[i] = core->blocks[i].instructions;
     for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
         if (!row)
@@ -210,16 +237,19 @@ static void choose_blocks(struct core *core, struct rows *rows)
             add_line(core, rows, row);
             continue;
         }
-        uint64_t instructions = row->count * core->blocks[block].instructions;
+        uint64_t instructions = row->count * lengths[block];
         rows->self[counts_row_context(row)] += instructions;
         if (rows->off[counts_row_context(row)])
             rows->unrecorded += instructions;
-        if (rows->context[counts_row_context(row)] != CODE_NO_ID &&
-            rows->block[block] == CODE_NO_ID) {
+        if (rows->context[counts_row_context(row)] == CODE_NO_ID)
+            continue;
+        rows->count_count++;
+        if (rows->block[block] == CODE_NO_ID) {
             need_module(rows, final_module(&core->blocks[block]));
             rows->block[block] = 0; /* numbered below, in order */
         }
     }
+    platform_release(lengths, length_bytes);
     for (uint32_t i = 0; i < core->block_count; i++)
         if (rows->block[i] != CODE_NO_ID)
             rows->block[i] = rows->block_count++;
@@ -264,11 +294,6 @@ static void release_rows(struct core *core, struct rows *rows)
 }
 
 /* ---- sections ---- */
-
-static uint64_t row_or_none(uint32_t row)
-{
-    return row == CODE_NO_ID ? RAW_NONE : row;
-}
 
 static void put_process(struct writer *writer, const struct core *core, const struct rows *rows,
                         const struct raw_process *process)
@@ -364,19 +389,21 @@ static void put_contexts(struct writer *writer, const struct core *core, const s
     put(writer, rows->context_count);
     for (uint32_t i = 0; i < core->tree.count; i++) {
         const struct context *context = tree_context(&core->tree, i);
-        if (rows->context[i] == CODE_NO_ID)
+        uint32_t row = rows->context[i];
+        if (row == CODE_NO_ID)
             continue;
-        put(writer, context->parent ? rows->context[context_number(context->parent)] : RAW_NONE);
-        put(writer, final_function(context->function)->raw_id);
-        put(writer, context->site ? row_or_none(rows->site[context->site]) : RAW_NONE);
-        put(writer, context->calls);
-        put(writer, rows->self[i]);
+        const struct context *parent = context->parent;
+        put_number(writer, parent ? row - rows->context[context_number(parent)] : 0);
+        put_number(writer, final_function(context->function)->raw_id);
+        put_number(writer, context->site ? rows->site[context->site] + 1 : 0);
+        put_number(writer, context->calls);
+        put_number(writer, rows->self[i]);
     }
 }
 
 static void put_counts(struct writer *writer, const struct core *core, const struct rows *rows)
 {
-    uint64_t count = 0;
+    uint32_t context = 0;
 
     put(writer, rows->block_count);
     for (uint32_t i = 0; i < core->block_count; i++) {
@@ -388,18 +415,16 @@ static void put_counts(struct writer *writer, const struct core *core, const str
         put(writer, block->instructions);
         put_bytes(writer, block->lengths, block->instructions);
     }
-    for (size_t i = 0; i < counts_slots(&core->counts); i++) {
-        const struct count *row = counts_row(&core->counts, i);
-        count += is_chosen(rows, row);
-    }
-    put(writer, count);
+    put(writer, rows->count_count);
     for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
         if (!is_chosen(rows, row))
             continue;
-        put(writer, rows->context[counts_row_context(row)]);
-        put(writer, rows->block[counts_row_block(row)]);
-        put(writer, row->count);
+        uint32_t before = context;
+        context = rows->context[counts_row_context(row)];
+        put_signed(writer, (int64_t)context - before);
+        put_number(writer, rows->block[counts_row_block(row)]);
+        put_number(writer, row->count);
     }
 }
 

@@ -13,20 +13,9 @@
 
 #define FEW 16
 
-static int compare_blocks(const void *a, const void *b)
+/* Blocks are numbered as they were found, and a context's mostly come in that order already. */
+static void sort_few(struct block_count *rows, size_t count)
 {
-    const struct block_count *one = a, *other = b;
-
-    return one->block < other->block ? -1 : one->block > other->block;
-}
-
-/* Of one context. */
-static void sort_blocks(struct block_count *rows, size_t count)
-{
-    if (count > FEW) {
-        qsort(rows, count, sizeof *rows, compare_blocks);
-        return;
-    }
     for (size_t i = 1; i < count; i++) {
         struct block_count row = rows[i];
         size_t at = i;
@@ -34,6 +23,31 @@ static void sort_blocks(struct block_count *rows, size_t count)
             rows[at] = rows[at - 1];
         rows[at] = row;
     }
+}
+
+/* [0, middle) and [middle, count), each in order, into one. */
+static void merge(struct block_count *rows, size_t middle, size_t count,
+                  struct block_count *scratch)
+{
+    size_t left = 0, right = middle;
+
+    if (rows[middle - 1].block <= rows[middle].block)
+        return;
+    memcpy(scratch, rows, middle * sizeof *rows);
+    for (size_t at = 0; left < middle; at++) {
+        bool from_right = right < count && rows[right].block < scratch[left].block;
+        rows[at] = from_right ? rows[right++] : scratch[left++];
+    }
+}
+
+/* Of one context. As much scratch as there are rows. */
+static void sort_blocks(struct block_count *rows, size_t count, struct block_count *scratch)
+{
+    for (size_t at = 0; at < count; at += FEW)
+        sort_few(rows + at, count - at < FEW ? count - at : FEW);
+    for (size_t width = FEW; width < count; width *= 2)
+        for (size_t at = 0; at + width < count; at += 2 * width)
+            merge(rows + at, width, count - at < 2 * width ? count - at : 2 * width, scratch);
 }
 
 static bool is_in_order(const struct block_count *rows, size_t count)
@@ -45,18 +59,17 @@ static bool is_in_order(const struct block_count *rows, size_t count)
     return true;
 }
 
-static size_t join(struct block_count *rows, size_t count)
+/* Adds the rows of one context to those that are kept; returns how many those are then. */
+static size_t keep(struct block_count *kept, size_t kept_count, const struct block_count *rows,
+                   size_t count)
 {
-    size_t kept = 0;
-
     for (size_t i = 0; i < count; i++) {
-        if (kept && rows[kept - 1].context == rows[i].context &&
-            rows[kept - 1].block == rows[i].block)
-            rows[kept - 1].count += rows[i].count;
+        if (i && rows[i].block == rows[i - 1].block)
+            kept[kept_count - 1].count += rows[i].count;
         else
-            rows[kept++] = rows[i];
+            kept[kept_count++] = rows[i];
     }
-    return kept;
+    return kept_count;
 }
 
 size_t order_counts(struct block_count *rows, size_t count, size_t context_count)
@@ -71,11 +84,13 @@ size_t order_counts(struct block_count *rows, size_t count, size_t context_count
         next[i + 1] += next[i];
     for (size_t i = 0; i < count; i++)
         dealt[next[rows[i].context]++] = rows[i];
-    /* Now next[i] is where context i ends. */
-    for (size_t i = 0; i < context_count; i++)
-        sort_blocks(dealt + (i ? next[i - 1] : 0), next[i] - (i ? next[i - 1] : 0));
-    memcpy(rows, dealt, count * sizeof *rows);
+    /* Now next[i] is where context i ends, and what was dealt out is free for scratch. */
+    size_t start = 0, kept = 0;
+    for (size_t i = 0; i < context_count; start = next[i++]) {
+        sort_blocks(dealt + start, next[i] - start, rows + start);
+        kept = keep(rows, kept, dealt + start, next[i] - start);
+    }
     free(dealt);
     free(next);
-    return join(rows, count);
+    return kept;
 }

@@ -95,25 +95,27 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
             .part = rows->parts[part],
         };
     }
-    rows->context_count = take_count(cursor, 40);
+    rows->context_count = take_count(cursor, 5);
     profile->contexts =
         memory_grow(profile->contexts, &profile->context_capacity,
                     profile->context_count + rows->context_count, sizeof *profile->contexts);
     for (uint64_t i = 0; i < rows->context_count && !cursor->damaged; i++) {
-        uint32_t parent = take_optional_row(cursor, i);
-        uint32_t function = take_row(cursor, rows->function_count);
-        uint32_t site = take_optional_row(cursor, rows->site_count);
+        uint64_t back = take_number(cursor);
+        uint64_t function = take_number(cursor);
+        uint64_t site = take_number(cursor);
+        if (back > i || function >= rows->function_count || site > rows->site_count)
+            cursor->damaged = true;
         if (cursor->damaged)
             return;
         struct context *context =
             array_push(profile->contexts, profile->context_count, profile->context_capacity);
         *context = (struct context){
-            .parent = parent == NONE ? NONE : (uint32_t)(rows->first_context + parent),
+            .parent = back ? (uint32_t)(rows->first_context + i - back) : NONE,
             .function = rows->functions[function],
-            .site = site == NONE ? NONE : rows->sites[site],
+            .site = site ? rows->sites[site - 1] : NONE,
         };
-        context->calls = take(cursor);
-        context->self_instructions = take(cursor);
+        context->calls = take_number(cursor);
+        context->self_instructions = take_number(cursor);
     }
 }
 
@@ -180,14 +182,17 @@ static void read_site_pairs(struct reader *reader, struct cursor *cursor,
 static void read_counts(struct reader *reader, struct cursor *cursor, const struct raw_rows *rows)
 {
     struct profile *profile = reader->profile;
-    uint64_t count = take_count(cursor, 24);
+    uint64_t count = take_count(cursor, 3);
+    uint64_t context = 0;
 
     profile->counts = memory_grow(profile->counts, &profile->count_capacity,
                                   profile->count_count + count, sizeof *profile->counts);
     for (uint64_t i = 0; i < count && !cursor->damaged; i++) {
-        uint32_t context = take_row(cursor, rows->context_count);
-        uint32_t block = take_row(cursor, rows->block_count);
-        uint64_t times = take(cursor);
+        context += (uint64_t)take_signed(cursor);
+        uint64_t block = take_number(cursor);
+        uint64_t times = take_number(cursor);
+        if (context >= rows->context_count || block >= rows->block_count)
+            cursor->damaged = true;
         if (times && !cursor->damaged)
             *array_push(profile->counts, profile->count_count, profile->count_capacity) =
                 (struct block_count){

@@ -28,6 +28,27 @@ uint64_t take(struct cursor *cursor)
     return word;
 }
 
+uint64_t take_number(struct cursor *cursor)
+{
+    uint64_t number = 0;
+
+    for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
+        uint8_t byte = *cursor->at++;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return number;
+    }
+    cursor->damaged = true;
+    return 0;
+}
+
+int64_t take_signed(struct cursor *cursor)
+{
+    uint64_t number = take_number(cursor);
+
+    return (int64_t)(number >> 1 ^ -(number & 1));
+}
+
 const uint8_t *take_bytes(struct cursor *cursor, uint64_t *size_bytes)
 {
     *size_bytes = take(cursor);
@@ -68,17 +89,6 @@ uint32_t take_row(struct cursor *cursor, uint64_t count)
         return NONE;
     }
     return (uint32_t)row;
-}
-
-uint32_t take_optional_row(struct cursor *cursor, uint64_t count)
-{
-    uint64_t row = take(cursor);
-
-    if (row == RAW_NONE)
-        return NONE;
-    if (row >= count)
-        cursor->damaged = true;
-    return row < count ? (uint32_t)row : NONE;
 }
 
 /* ---- one file ---- */

@@ -19,6 +19,9 @@ struct cursor {
 };
 
 uint64_t take(struct cursor *cursor);
+/* A number of as many bytes as it takes. */
+uint64_t take_number(struct cursor *cursor);
+int64_t take_signed(struct cursor *cursor);
 /* Bytes of the file itself, after a word that counts them. */
 const uint8_t *take_bytes(struct cursor *cursor, uint64_t *size_bytes);
 /* A copy, to be freed. */
@@ -27,8 +30,6 @@ char *take_text(struct cursor *cursor);
 uint64_t take_count(struct cursor *cursor, uint64_t row_bytes);
 /* A reference to a row of a table of `count` rows; NONE when damaged. */
 uint32_t take_row(struct cursor *cursor, uint64_t count);
-/* The same, or RAW_NONE, which gives NONE. */
-uint32_t take_optional_row(struct cursor *cursor, uint64_t count);
 
 struct raw_file {
     struct file_bytes file;
