@@ -298,8 +298,8 @@ struct python_lines {
     struct python_line_range *ranges;
     /* By instruction, two bytes each, from the one before the first on: which range it is in. Not of
      * all: code may be longer than its table says. */
-    uint16_t *range_of;
     uint64_t range_of_count;
+    uint16_t range_of[];
 };
 
 /* Of the code object at `code`, which `function` is. NULL if it cannot be read. */

@@ -199,17 +199,21 @@ static void table_grow(struct python *python)
 }
 
 /* The last range of 3.9's has no end. */
-static void index_ranges(struct python_lines *lines)
+static uint32_t indexed_instructions(const struct python_lines *lines)
 {
     const uint32_t open_end = 1024, most = UINT16_MAX;
-    uint32_t at = 0;
 
     if (!lines->range_count || lines->range_count > most)
-        return;
+        return 0;
     const struct python_line_range *last = &lines->ranges[lines->range_count - 1];
     uint32_t end = last->end - last->start > MOST_TABLE ? last->start + open_end : last->end;
-    lines->range_of_count = end / 2 + 1;
-    lines->range_of = platform_allocate(lines->range_of_count * sizeof *lines->range_of);
+    return end / 2 + 1;
+}
+
+static void index_ranges(struct python_lines *lines)
+{
+    uint32_t at = 0;
+
     for (uint32_t i = 1; i < lines->range_of_count; i++) {
         while (at + 1 < lines->range_count && lines->ranges[at + 1].start <= (i - 1) * 2)
             at++;
@@ -220,15 +224,20 @@ static void index_ranges(struct python_lines *lines)
 static struct python_lines *lines_new(uint8_t format, struct code_function *function,
                                       const uint8_t *bytes, uint32_t size_bytes)
 {
-    struct python_lines *lines = platform_allocate(sizeof *lines);
+    struct python_lines read = {
+        .function = function,
+        .table_bytes = size_bytes,
+        .table = platform_allocate(size_bytes),
+    };
 
-    lines->function = function;
-    lines->table_bytes = size_bytes;
-    lines->table = platform_allocate(size_bytes);
-    __builtin_memcpy(lines->table, bytes, size_bytes);
-    uint32_t most = read_ranges(lines, format, NULL);
-    lines->ranges = platform_allocate((most + 1) * sizeof *lines->ranges);
-    lines->range_count = read_ranges(lines, format, lines->ranges);
+    __builtin_memcpy(read.table, bytes, size_bytes);
+    uint32_t most = read_ranges(&read, format, NULL);
+    read.ranges = platform_allocate((most + 1) * sizeof *read.ranges);
+    read.range_count = read_ranges(&read, format, read.ranges);
+    read.range_of_count = indexed_instructions(&read);
+    struct python_lines *lines =
+        platform_allocate(sizeof *lines + read.range_of_count * sizeof *lines->range_of);
+    *lines = read;
     index_ranges(lines);
     return lines;
 }

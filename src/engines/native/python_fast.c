@@ -61,22 +61,19 @@ static void emit_word(struct emitter *e, const struct python_module *module)
 }
 
 /* The evaluator is called for the frame in rsi. The context that this will run in is asked for a
- * hundred instructions later: until then its counters and lines are fetched, if it is beside the
- * current one. Nothing is believed of what the code's slot says. Loses rax and rcx. */
+ * hundred instructions later: until then it is fetched, if it is beside the current one. Nothing is
+ * believed of what the code's slot says: where it is another's, something is fetched in vain, which
+ * costs less than to ask. Loses rcx. */
 static void emit_foresee_frame(struct emitter *e, const struct python_layout *layout)
 {
     emit_bytes(e, "\x48\x8b\x8e", 3); /* mov rcx, [rsi + frame_code] */
     emit_u32(e, layout->frame_code);
     op_constant32(e, 4, RCX, PYTHON_CODE_MASK);
     op_thread(e, OP_ADD, RCX, FIELD(python_codes));
-    op_memory(e, OP_LOAD, RAX, RCX, offsetof(struct python_code_slot, function));
     op_memory(e, OP_LOAD, RCX, RCX, offsetof(struct python_code_slot, beside));
     op_thread(e, OP_ADD, RCX, FIELD(hot.current));
-    op_memory(e, OP_COMPARE, RAX, RCX, offsetof(struct context_slot, site));
-    uint8_t *elsewhere = jump_ahead(e, IF_NOT_EQUAL);
     op_memory(e, OP_LOAD, RCX, RCX, offsetof(struct context_slot, child));
     emit_prefetch(e, RCX, 0);
-    end_short_jump(e, elsewhere);
 }
 
 static void emit_enter(struct emitter *e, const struct python_module *module)

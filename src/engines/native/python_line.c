@@ -10,13 +10,13 @@
 #define SPREAD            0x9e3779b1u /* contexts that follow each other are far apart */
 
 #define CONTEXT_SHIFT 7 /* their size */
-#define STEP_SHIFT    4
-#define STEP(member)  ((int8_t)offsetof(struct python_step, member))
 #define STEPS(member) ((int8_t)offsetof(struct context, slots[0].member))
+#define LINES(member) ((int8_t)offsetof(struct python_lines, member))
+#define RANGE(member) ((int8_t)offsetof(struct python_line_range, member))
 
 _Static_assert(sizeof(struct python_line_slot) == 32, "what the hash is shifted for");
 _Static_assert(sizeof(struct context) == 1 << CONTEXT_SHIFT, "contexts are one after the other");
-_Static_assert(sizeof(struct python_step) == 1 << STEP_SHIFT, "found by ranges' numbers");
+_Static_assert(sizeof(struct python_line_range) == 3 << 3, "found by their numbers");
 
 /* What a thread that has run no Python knows. */
 static struct python_line_slot no_lines[PYTHON_LINE_SLOTS];
@@ -44,15 +44,15 @@ static struct python_line_slot *line_slot(const struct native_thread *thread,
 
 /* By the numbers of the ranges in `lines`, the steps to the lines of a function's context. NULL:
  * those that it has are another line table's. */
-static struct python_step *steps_of(struct context *function, const struct python_lines *lines)
+static uint32_t *steps_of(struct context *function, const struct python_lines *lines)
 {
     struct context_slot *slot = &function->slots[0];
-    if (!lines->range_of || !python_counts_apply(function->code))
+    if (!lines->range_of_count || !python_counts_apply(function->code))
         return NULL;
     if (!slot->site)
-        *slot = (struct context_slot){
-            (uint64_t)lines, arena_allocate(lines->range_count * sizeof(struct python_step))};
-    return slot->site == (uint64_t)lines ? (struct python_step *)slot->child : NULL;
+        *slot = (struct context_slot){(uint64_t)lines,
+                                      arena_allocate(lines->range_count * sizeof(uint32_t))};
+    return slot->site == (uint64_t)lines ? (uint32_t *)slot->child : NULL;
 }
 
 void python_remember_line(struct native_thread *thread, struct context *from,
@@ -78,16 +78,12 @@ void python_remember_line(struct native_thread *thread, struct context *from,
     };
     if (!(context->function->flags & CODE_FUNCTION_LINE))
         return;
-    struct python_step *steps = steps_of(context->parent, place.lines);
+    uint32_t *steps = steps_of(context->parent, place.lines);
     const struct python_line_range *range =
         python_lines_find(place.lines, offset * layout->ip_unit);
     entry->place.steps = steps;
-    if (steps && range && range->line)
-        steps[range - place.lines->ranges] = (struct python_step){
-            .context = context,
-            .line = range->start / layout->ip_unit,
-            .line_size = (range->end - range->start) / layout->ip_unit,
-        };
+    if (steps && range && range->line && (uintptr_t)context <= UINT32_MAX)
+        steps[range - place.lines->ranges] = (uintptr_t)context;
 }
 
 /* ---- what is emitted ---- */
@@ -136,14 +132,17 @@ static void emit_slot(struct emitter *e, const struct python_layout *layout)
     op_thread(e, OP_ADD, RDX, FIELD(python_lines));
 }
 
-/* The line of the entry at `base` + `entry` begins at rax, from the code's first instruction on, and is as
- * long as [slot + size] says. Loses rax. */
-static void emit_set_line(struct emitter *e, unsigned base, int entry, unsigned slot, int8_t size)
+/* The line of the entry at `base` + `entry` begins at rax, from the code's first instruction on. */
+static void emit_set_line(struct emitter *e, unsigned base, int entry)
 {
     op_far(e, OP_ADD, RAX, base, entry + OWN(place.first));
     op_far(e, OP_STORE, RAX, base, entry + OWN(place.line));
     emit_store(e, FIELD(hot.python_line), RAX);
-    op_memory32(e, OP_LOAD, RAX, slot, size);
+}
+
+/* And is as long as rax says. */
+static void emit_set_size(struct emitter *e, unsigned base, int entry)
+{
     op_far(e, OP_STORE, RAX, base, entry + OWN(place.line_size));
     emit_store(e, FIELD(hot.python_line_size), RAX);
 }
@@ -160,7 +159,9 @@ static void emit_take_step(struct emitter *e, const struct python_layout *layout
     op_memory32(e, OP_COMPARE, RAX, RDX, LINE_SLOT(lines));
     jump_if(e, IF_NOT_EQUAL, slow);
     load_short_pointer(e, layout, RAX, RDX, LINE_SLOT(line));
-    emit_set_line(e, RCX, entry, RDX, LINE_SLOT(line_size));
+    emit_set_line(e, RCX, entry);
+    op_memory32(e, OP_LOAD, RAX, RDX, LINE_SLOT(line_size));
+    emit_set_size(e, RCX, entry);
     op_memory(e, OP_LOAD, RAX, RDX, LINE_SLOT(context));
 }
 
@@ -183,10 +184,30 @@ void emit_line_step(struct emitter *e, const struct python_layout *layout, int e
     emit_take_step(e, layout, entry, slow);
 }
 
-/* The same by the function's steps, the instruction pointer in rcx: rdx stays, rcx is lost. Not
- * there: on to `elsewhere`, with nothing changed. */
+/* The entry at rdx + `entry` is in the range with the number in rcx, which is lost, as is rax. */
+static void emit_take_range(struct emitter *e, const struct python_layout *layout, int entry)
+{
+    const bool halves = layout->ip_unit == 2;
+    emit_bytes(e, "\x8d\x0c\x49", 3); /* lea ecx, [rcx + rcx * 2] */
+    emit_bytes(e, "\xc1\xe1\x03", 3); /* shl ecx, 3 */
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.lines));
+    op_memory(e, OP_ADD, RCX, RAX, LINES(ranges));
+    op_memory32(e, OP_LOAD, RAX, RCX, RANGE(start));
+    if (halves)
+        emit_bytes(e, "\xd1\xe8", 2); /* shr eax, 1 */
+    emit_set_line(e, RDX, entry);
+    op_memory32(e, OP_LOAD, RAX, RCX, RANGE(end));
+    op_memory32(e, OP_SUB, RAX, RCX, RANGE(start));
+    if (halves)
+        emit_bytes(e, "\xd1\xe8", 2);
+    emit_set_size(e, RDX, entry);
+}
+
+/* The same by the function's steps, the instruction pointer in rcx: rdx stays, rax and rcx are lost.
+ * The line's context is the entry's and the current one then; if it is a new entry, in
+ * thread.python_line_context. Not there: on to `elsewhere`, with nothing changed. */
 static void emit_function_step(struct emitter *e, const struct python_layout *layout, int entry,
-                               struct jumps *elsewhere)
+                               bool is_new, struct jumps *elsewhere)
 {
     op_far(e, OP_SUB, RCX, RDX, entry + OWN(place.first));
     if (layout->ip_unit == 2) {
@@ -197,19 +218,21 @@ static void emit_function_step(struct emitter *e, const struct python_layout *la
         emit_bytes(e, wide ? "\x48\xd1\xe9" : "\x90\xd1\xe9", 3);         /* shr rcx, 1 */
     }
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.lines));
-    op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct python_lines, range_of_count));
+    op_memory(e, OP_COMPARE, RCX, RAX, LINES(range_of_count));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_BELOW));
-    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct python_lines, range_of));
-    emit_bytes(e, "\x0f\xb7\x0c\x48", 4); /* movzx ecx, word [rax + rcx * 2] */
-    emit_bytes(e, "\xc1\xe1", 2);         /* shl ecx, STEP_SHIFT */
-    emit_byte(e, STEP_SHIFT);
-    op_far(e, OP_ADD, RCX, RDX, entry + OWN(place.steps));
-    op_memory(e, OP_LOAD, RAX, RCX, STEP(context));
+    emit_bytes(e, "\x0f\xb7\x4c\x48", 4); /* movzx ecx, word [rax + rcx * 2 + range_of] */
+    emit_byte(e, LINES(range_of));
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.steps));
+    emit_bytes(e, "\x8b\x04\x88", 3); /* mov eax, [rax + rcx * 4] */
     op_register(e, OP_TEST, RAX, RAX);
     jumps_add(elsewhere, jump_far_ahead(e, IF_EQUAL));
-    emit_store(e, FIELD(python_line_context), RAX);
-    op_memory32(e, OP_LOAD, RAX, RCX, STEP(line));
-    emit_set_line(e, RDX, entry, RCX, STEP(line_size));
+    if (is_new) {
+        emit_store(e, FIELD(python_line_context), RAX);
+    } else {
+        op_far(e, OP_STORE, RAX, RDX, entry + OWN(context));
+        emit_store(e, FIELD(hot.current), RAX);
+    }
+    emit_take_range(e, layout, entry);
 }
 
 /* rcx = the instruction pointer of the frame in rcx */
@@ -233,7 +256,7 @@ void emit_line_first(struct emitter *e, const struct python_layout *layout, uint
     op_far(e, OP_STORE, RAX, RDX, OWN(place.steps));
     emit_load(e, RCX, FIELD(target));
     load_pointer(e, layout);
-    emit_function_step(e, layout, 0, &elsewhere);
+    emit_function_step(e, layout, 0, true, &elsewhere);
     uint8_t *found = jump_always_ahead(e);
 
     end_far_jump(e, others);
@@ -291,10 +314,7 @@ void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t s
     compare_zero(e, RDX, NEWEST(place.steps));
     jumps_add(&elsewhere, jump_far_ahead(e, IF_EQUAL));
     load_pointer(e, layout);
-    emit_function_step(e, layout, -ENTRY_BYTES, &elsewhere);
-    emit_load(e, RAX, FIELD(python_line_context));
-    op_far(e, OP_STORE, RAX, RDX, NEWEST(context));
-    emit_store(e, FIELD(hot.current), RAX);
+    emit_function_step(e, layout, -ENTRY_BYTES, false, &elsewhere);
     emit_done(e);
 
     jumps_end(e, &elsewhere);

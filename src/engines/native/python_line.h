@@ -9,7 +9,9 @@
  *
  * Nearly all of them do not depend on the line that was, but on the function's context alone: it has
  * them by the number of the line's range in the line table, where contexts that make calls have the
- * slots of their children. Why then the table: instructions without a line go on with the line
+ * slots of their children. That is the address of the line's context, in four bytes, 0 where it is
+ * not known or does not fit: a function's are mostly in one line of the processor's cache, and what
+ * else there is to know of a line is the line table's, which all contexts share. Why then the table: instructions without a line go on with the line
  * before them, and a context may have code of several line tables.
  */
 #ifndef TRUEFLAME_NATIVE_PYTHON_LINE_H
@@ -27,13 +29,6 @@ struct python_line_slot {
     uint32_t lines; /* their address >> PYTHON_LINES_SHIFT */
     uint32_t pointer, line,
         line_size; /* pointer and line are signed where pointers are addresses */
-};
-
-/* To a line of a function's context, from wherever; relative to the code's first instruction. No
- * context: not known. */
-struct python_step {
-    struct context *context;
-    uint32_t line, line_size;
 };
 
 #define PYTHON_LINE_SLOTS  16384
