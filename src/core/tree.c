@@ -165,15 +165,10 @@ static void slots_add(struct tree *tree, uint32_t hash, const struct context *co
         slots_grow(tree);
 }
 
-static struct context *make_child(struct tree *tree, struct context *parent, uint32_t site,
-                                  struct code_function *function, uint32_t flags)
+/* One that there is none of yet; `hash` is its key's. */
+static struct context *add_child(struct tree *tree, struct context *parent, uint32_t site,
+                                 struct code_function *function, uint32_t flags, uint32_t hash)
 {
-    uint32_t hash;
-    struct context *known =
-        find_child(tree, parent, flags & CONTEXT_ALL_SITES ? 0 : site, function, &hash);
-
-    if (known)
-        return known;
     if (tree->limit && tree->count >= tree->limit) {
         struct context *above = fold_recursion(tree, parent, function);
         if (above)
@@ -192,6 +187,16 @@ static struct context *make_child(struct tree *tree, struct context *parent, uin
         tree->made(child);
     slots_add(tree, hash, child);
     return child;
+}
+
+static struct context *make_child(struct tree *tree, struct context *parent, uint32_t site,
+                                  struct code_function *function, uint32_t flags)
+{
+    uint32_t hash;
+    struct context *known =
+        find_child(tree, parent, flags & CONTEXT_ALL_SITES ? 0 : site, function, &hash);
+
+    return known ? known : add_child(tree, parent, site, function, flags, hash);
 }
 
 static bool is_on_path(const struct context *context, const struct code_function *function)
@@ -245,7 +250,7 @@ struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_
         if (child)
             return child;
         if (tree->count < TREE_SITED_CONTEXTS && !is_on_path(parent, function))
-            return make_child(tree, parent, site, function, 0);
+            return add_child(tree, parent, site, function, 0, hash);
     }
     struct context *child = make_child(tree, parent, site, function, CONTEXT_ALL_SITES);
     if (by_site && child->site != site && child->parent == parent)

@@ -234,6 +234,29 @@ static void sites_have_one_number_each(void **state)
     machine_free(machine);
 }
 
+/* Generated code calls one function from so many places: none takes longer to find than another. */
+static void children_by_sixty_thousand_sites(void **state)
+{
+    enum { COUNT = 60000, TIMES = 20 };
+    struct machine *machine = machine_new(&(struct core_options){.line_detail = true}, true);
+    struct tree *tree = &machine_core(machine)->tree;
+    struct code_module module = {.has_lines = true};
+    struct code_function caller = {.module = &module}, callee = {.module = &module};
+    struct context *root = tree_new_root(tree, &caller);
+    struct context **children = malloc(COUNT * sizeof *children);
+
+    (void)state;
+    for (uint32_t i = 0; i < COUNT; i++)
+        children[i] = tree_child_of(tree, root, tree_site(tree, 0x1000 + 5 * i, &module), &callee);
+    for (uint32_t i = 0; i < TIMES * COUNT; i++) {
+        uint32_t site = tree_site(tree, 0x1000 + 5 * (i % COUNT), &module);
+        assert_ptr_equal(tree_child_of(tree, root, site, &callee), children[i % COUNT]);
+        assert_int_equal(children[i % COUNT]->site, site);
+    }
+    free(children);
+    machine_free(machine);
+}
+
 static void blocks_have_one_number_each(void **state)
 {
     enum { COUNT = 20000 };
@@ -292,6 +315,7 @@ int main(void)
         TEST(what_is_taken_back_late_is_joined_with_its_row),
         TEST(rows_know_their_context_and_block),
         TEST(sites_have_one_number_each),
+        TEST(children_by_sixty_thousand_sites),
         TEST(blocks_have_one_number_each),
         TEST(skip_patterns_add_up),
     };
