@@ -90,15 +90,12 @@ struct context *tree_new_root(struct tree *tree, struct code_function *function)
     return root;
 }
 
-/* The site is in the upper bits alone, which a table of ordinary size is not indexed by: a call is
- * looked for by its site, then for all sites, then perhaps made, in one place of the memory. */
 static uint32_t hash_context(const struct context *parent, uint32_t site,
                              const struct code_function *function)
 {
-    uint64_t hash = parent->key * TREE_MIX;
+    uint64_t hash = (parent->key + site) * TREE_MIX;
 
-    hash = (hash ^ (hash >> 29) ^ (uintptr_t)function >> 4) * TREE_MIX >> 40;
-    return (uint32_t)hash ^ (site * 0x9e3779b1u & 0xff000000u);
+    return (hash ^ (hash >> 29) ^ (uintptr_t)function >> 4) * TREE_MIX >> 32;
 }
 
 /* What stands for the site in the hash: nothing, if the context is for all of them. */
