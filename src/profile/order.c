@@ -59,17 +59,34 @@ static bool is_in_order(const struct block_count *rows, size_t count)
     return true;
 }
 
-/* Adds the rows of one context to those that are kept; returns how many those are then. */
+/* Adds the rows of one context to those that are kept, which end before them or where they begin;
+ * returns how many those are then. */
 static size_t keep(struct block_count *kept, size_t kept_count, const struct block_count *rows,
                    size_t count)
 {
+    size_t before = kept_count;
+
     for (size_t i = 0; i < count; i++) {
-        if (i && rows[i].block == rows[i - 1].block)
+        if (kept_count > before && kept[kept_count - 1].block == rows[i].block)
             kept[kept_count - 1].count += rows[i].count;
         else
             kept[kept_count++] = rows[i];
     }
     return kept_count;
+}
+
+size_t order_dealt(struct block_count *rows, const size_t *ends, size_t context_count)
+{
+    struct block_count *scratch = NULL;
+    size_t start = 0, kept = 0, capacity = 0;
+
+    for (size_t i = 0; i < context_count; start = ends[i++]) {
+        scratch = memory_grow(scratch, &capacity, ends[i] - start, sizeof *scratch);
+        sort_blocks(rows + start, ends[i] - start, scratch);
+        kept = keep(rows, kept, rows + start, ends[i] - start);
+    }
+    free(scratch);
+    return kept;
 }
 
 size_t order_counts(struct block_count *rows, size_t count, size_t context_count)
@@ -84,12 +101,9 @@ size_t order_counts(struct block_count *rows, size_t count, size_t context_count
         next[i + 1] += next[i];
     for (size_t i = 0; i < count; i++)
         dealt[next[rows[i].context]++] = rows[i];
-    /* Now next[i] is where context i ends, and what was dealt out is free for scratch. */
-    size_t start = 0, kept = 0;
-    for (size_t i = 0; i < context_count; start = next[i++]) {
-        sort_blocks(dealt + start, next[i] - start, rows + start);
-        kept = keep(rows, kept, dealt + start, next[i] - start);
-    }
+    /* Now next[i] is where context i ends. */
+    size_t kept = order_dealt(dealt, next, context_count);
+    memcpy(rows, dealt, kept * sizeof *rows);
     free(dealt);
     free(next);
     return kept;

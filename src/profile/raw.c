@@ -179,28 +179,80 @@ static void read_site_pairs(struct reader *reader, struct cursor *cursor,
     free(pairs);
 }
 
-static void read_counts(struct reader *reader, struct cursor *cursor, const struct raw_rows *rows)
+/* The next row; false: there is none, or it is damaged. */
+static bool next_count(struct raw_counts *counts, struct block_count *row)
+{
+    if (!counts->left)
+        return false;
+    counts->left--;
+    counts->context += (uint64_t)take_signed(&counts->cursor);
+    uint64_t block = take_number(&counts->cursor);
+    uint64_t times = take_number(&counts->cursor);
+    if (counts->context >= counts->context_count || block >= counts->block_count)
+        counts->cursor.damaged = true;
+    if (counts->cursor.damaged)
+        return false;
+    *row = (struct block_count){
+        .context = (uint32_t)(counts->first_context + counts->context),
+        .block = counts->blocks[block],
+        .count = times,
+    };
+    return true;
+}
+
+static void keep_row_counts(struct reader *reader)
+{
+    size_t old = reader->row_counts_capacity;
+
+    reader->row_counts = memory_grow(reader->row_counts, &reader->row_counts_capacity,
+                                     reader->profile->context_count, sizeof *reader->row_counts);
+    for (size_t i = old; i < reader->row_counts_capacity; i++)
+        reader->row_counts[i] = 0;
+}
+
+/* Takes over the rows' blocks. */
+static void count_counts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
+{
+    struct raw_counts counts = {
+        .left = take_count(cursor, 3),
+        .first_context = rows->first_context,
+        .context_count = rows->context_count,
+        .block_count = rows->block_count,
+        .blocks = rows->blocks,
+    };
+    struct block_count row;
+
+    rows->blocks = NULL;
+    counts.cursor = *cursor;
+    *array_push(reader->counts, reader->counts_count, reader->counts_capacity) = counts;
+    keep_row_counts(reader);
+    while (next_count(&counts, &row))
+        reader->row_counts[row.context] += row.count != 0;
+    *cursor = counts.cursor;
+}
+
+/* `moved`: where contexts went; NULL: they are where they were. */
+static void deal_counts(struct reader *reader, const uint32_t *moved, size_t old_contexts)
 {
     struct profile *profile = reader->profile;
-    uint64_t count = take_count(cursor, 3);
-    uint64_t context = 0;
+    size_t *ends = memory_allocate_zeroed(profile->context_count + 1, sizeof *ends);
+    struct block_count row;
 
-    profile->counts = memory_grow(profile->counts, &profile->count_capacity,
-                                  profile->count_count + count, sizeof *profile->counts);
-    for (uint64_t i = 0; i < count && !cursor->damaged; i++) {
-        context += (uint64_t)take_signed(cursor);
-        uint64_t block = take_number(cursor);
-        uint64_t times = take_number(cursor);
-        if (context >= rows->context_count || block >= rows->block_count)
-            cursor->damaged = true;
-        if (times && !cursor->damaged)
-            *array_push(profile->counts, profile->count_count, profile->count_capacity) =
-                (struct block_count){
-                    .context = (uint32_t)(rows->first_context + context),
-                    .block = rows->blocks[block],
-                    .count = times,
-                };
-    }
+    for (size_t i = 0; i < old_contexts && reader->row_counts; i++)
+        ends[(moved ? moved[i] : i) + 1] += reader->row_counts[i];
+    for (size_t i = 0; i < profile->context_count; i++)
+        ends[i + 1] += ends[i];
+    profile->count_capacity = ends[profile->context_count];
+    profile->counts = memory_allocate(profile->count_capacity * sizeof *profile->counts);
+    for (size_t i = 0; i < reader->counts_count; i++)
+        while (next_count(&reader->counts[i], &row)) {
+            if (moved)
+                row.context = moved[row.context];
+            if (row.count)
+                profile->counts[ends[row.context]++] = row;
+        }
+    profile->count_count = order_dealt(profile->counts, ends, profile->context_count);
+    free(ends);
 }
 
 static void read_repairs(struct reader *reader, struct cursor *cursor)
@@ -245,7 +297,7 @@ static bool read_tables(struct reader *reader, struct raw_file *raw)
     read_site_pairs(reader, cursor, &rows);
     rows.blocks = read_rows(reader, cursor, 32, raw_read_block, rows.modules, rows.module_count,
                             &rows.block_count);
-    read_counts(reader, cursor, &rows);
+    count_counts(reader, cursor, &rows);
     read_repairs(reader, cursor);
     free(rows.modules);
     free(rows.functions);
@@ -302,9 +354,10 @@ static int read_all(struct reader *reader, const struct raw_files *raws, const c
         if (!read_tables(reader, raws->files[i]))
             return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
                              (unsigned long long)raws->files[i]->process.pid);
-    raw_take_lines_out(profile);
-    profile->count_count =
-        order_counts(profile->counts, profile->count_count, profile->context_count);
+    size_t old_contexts = profile->context_count;
+    uint32_t *moved = raw_take_lines_out(profile);
+    deal_counts(reader, moved, old_contexts);
+    free(moved);
     profile->meta.engine = profile_intern(profile, first->engine);
     profile->meta.command = profile_intern(profile, first->command);
     profile->meta.exit_status = (int32_t)first->process.exit_status;
@@ -321,6 +374,10 @@ static void reader_free(struct reader *reader)
         map_free(&reader->code[i].sites);
         map_free(&reader->code[i].blocks);
     }
+    for (size_t i = 0; i < reader->counts_count; i++)
+        free(reader->counts[i].blocks);
+    free(reader->counts);
+    free(reader->row_counts);
     free(reader->code);
     free(reader->lines);
     map_free(&reader->modules);

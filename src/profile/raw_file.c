@@ -28,27 +28,6 @@ uint64_t take(struct cursor *cursor)
     return word;
 }
 
-uint64_t take_number(struct cursor *cursor)
-{
-    uint64_t number = 0;
-
-    for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
-        uint8_t byte = *cursor->at++;
-        number |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128)
-            return number;
-    }
-    cursor->damaged = true;
-    return 0;
-}
-
-int64_t take_signed(struct cursor *cursor)
-{
-    uint64_t number = take_number(cursor);
-
-    return (int64_t)(number >> 1 ^ -(number & 1));
-}
-
 const uint8_t *take_bytes(struct cursor *cursor, uint64_t *size_bytes)
 {
     *size_bytes = take(cursor);

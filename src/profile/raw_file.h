@@ -19,9 +19,28 @@ struct cursor {
 };
 
 uint64_t take(struct cursor *cursor);
-/* A number of as many bytes as it takes. */
-uint64_t take_number(struct cursor *cursor);
-int64_t take_signed(struct cursor *cursor);
+/* A number of as many bytes as it takes. Here, since there are millions. */
+static inline uint64_t take_number(struct cursor *cursor)
+{
+    uint64_t number = 0;
+
+    for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
+        uint8_t byte = *cursor->at++;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return number;
+    }
+    cursor->damaged = true;
+    return 0;
+}
+
+static inline int64_t take_signed(struct cursor *cursor)
+{
+    uint64_t number = take_number(cursor);
+
+    return (int64_t)(number >> 1 ^ -(number & 1));
+}
+
 /* Bytes of the file itself, after a word that counts them. */
 const uint8_t *take_bytes(struct cursor *cursor, uint64_t *size_bytes);
 /* A copy, to be freed. */

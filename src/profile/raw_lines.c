@@ -92,20 +92,12 @@ static void join_rows(struct taking *taking)
     free(taking->rows);
 }
 
-static void move_counts(const struct taking *taking)
-{
-    struct profile *profile = taking->profile;
-
-    for (size_t i = 0; i < profile->count_count; i++)
-        profile->counts[i].context = taking->moved[profile->counts[i].context];
-}
-
-void raw_take_lines_out(struct profile *profile)
+uint32_t *raw_take_lines_out(struct profile *profile)
 {
     struct taking taking = {.profile = profile};
 
     if (!has_lines(profile))
-        return;
+        return NULL;
     taking.moved = memory_allocate(profile->context_count * sizeof *taking.moved);
     taking.line = memory_allocate(profile->context_count * sizeof *taking.line);
     for (size_t i = 0; i < profile->context_count; i++)
@@ -113,10 +105,9 @@ void raw_take_lines_out(struct profile *profile)
     profile->context_count = taking.kept;
     for (size_t i = 0; i < profile->root_count; i++)
         profile->roots[i].context = taking.moved[profile->roots[i].context];
-    move_counts(&taking);
     join_rows(&taking);
     map_free(&taking.calls);
     map_free(&taking.children);
-    free(taking.moved);
     free(taking.line);
+    return taking.moved;
 }

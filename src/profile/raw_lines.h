@@ -22,8 +22,8 @@
 /* What stands for a line where a context has its function. */
 #define RAW_LINE_MARK 0x80000000u
 
-/* Contexts whose function is RAW_LINE_MARK | line are taken out; counts and roots are moved along, and
- * counts are then in no order. */
-void raw_take_lines_out(struct profile *profile);
+/* Contexts whose function is RAW_LINE_MARK | line are taken out; roots are moved along. Returns by old
+ * context the one that it is now, to be freed; NULL: there are no lines, and nothing changed. */
+uint32_t *raw_take_lines_out(struct profile *profile);
 
 #endif
