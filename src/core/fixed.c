@@ -47,6 +47,29 @@ uint64_t fixed_counter(struct fixed *fixed)
     return START + fixed_ask(fixed);
 }
 
+/* By the kernel's numbers, which no header of the core's has. */
+struct fixed_limit fixed_limit_of(uint64_t system_call)
+{
+    switch (system_call) {
+    case 7: /* poll */
+        return (struct fixed_limit){FIXED_LIMIT_MILLISECONDS, 2};
+    case 232: /* epoll_wait */
+    case 281: /* epoll_pwait */
+        return (struct fixed_limit){FIXED_LIMIT_MILLISECONDS, 3};
+    case 128: /* rt_sigtimedwait */
+    case 271: /* ppoll */
+        return (struct fixed_limit){FIXED_LIMIT_NANOSECONDS, 2};
+    case 441: /* epoll_pwait2 */
+        return (struct fixed_limit){FIXED_LIMIT_NANOSECONDS, 3};
+    case 270: /* pselect6 */
+        return (struct fixed_limit){FIXED_LIMIT_NANOSECONDS, 4};
+    case 23: /* select */
+        return (struct fixed_limit){FIXED_LIMIT_MICROSECONDS, 4};
+    default:
+        return (struct fixed_limit){FIXED_NO_LIMIT, 0};
+    }
+}
+
 void fixed_random(struct fixed *fixed, uint8_t *bytes, uint64_t size_bytes)
 {
     for (uint64_t i = 0; i < size_bytes; i++) {

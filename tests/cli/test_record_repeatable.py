@@ -180,6 +180,60 @@ int main(void)
 }
 """
 
+# What loops of events do: each call waits until the clock is to be at some time, and is made again as
+# long as it is not.
+EVENTS = r"""
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SPAN_MILLISECONDS = 20 };
+static const struct timespec span = {.tv_nsec = SPAN_MILLISECONDS * 1000000};
+static int epoll;
+
+static void by_poll(void) { poll(NULL, 0, SPAN_MILLISECONDS); }
+static void by_ppoll(void) { ppoll(NULL, 0, &span, NULL); }
+static void by_select(void)
+{
+    syscall(SYS_select, 0, NULL, NULL, NULL, &(struct timeval){.tv_usec = SPAN_MILLISECONDS * 1000});
+}
+static void by_pselect(void) { pselect(0, NULL, NULL, NULL, &span, NULL); }
+static void by_epoll(void) { epoll_wait(epoll, &(struct epoll_event){0}, 1, SPAN_MILLISECONDS); }
+static void by_signal(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigtimedwait(&none, NULL, &span);
+}
+
+static long now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+int main(void)
+{
+    void (*const ways[])(void) = {by_poll, by_ppoll, by_select, by_pselect, by_epoll, by_signal};
+    epoll = epoll_create1(0);
+    for (int i = 0; i < 6; i++) {
+        long end = now() + 3 * SPAN_MILLISECONDS * 1000000l;
+        int count = 0;
+        for (; now() < end && count < 50; count++)
+            ways[i]();
+        printf("%d\n", count);
+    }
+    return 0;
+}
+"""
+
 # Who waits until some time, and for how long, against one that works and one that sleeps. Alone, no two
 # runs are alike.
 TIMED = r"""
@@ -275,6 +329,12 @@ def test_time_and_chance_are_the_same(tmp_path):
     assert b"clock 0: 1577836800 " in runs[0][1] and b"timed out 1\n" in runs[0][1]
     for engine in ("valgrind", "native"):
         assert_same_profile(tmp_path / f"{engine}.0.flame", tmp_path / f"{engine}.1.flame")
+
+
+@pytest.mark.parametrize("engine", ["valgrind", "native"])
+def test_what_is_waited_in_vain_has_passed(tmp_path, engine):
+    program = compiled(tmp_path, "events", EVENTS)
+    assert recorded(program, tmp_path / "events.flame", engine=engine) == (0, b"3\n" * 6)
 
 
 @pytest.mark.parametrize("detail", ["function", "line"])

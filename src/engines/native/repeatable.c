@@ -254,6 +254,43 @@ long repeatable_call_clock_nanosleep(struct native_thread *thread)
     return result;
 }
 
+/* How long a call waits at most; 0: not at all, or without a limit. */
+static uint64_t longest_wait(const uint64_t *r, struct fixed_limit limit)
+{
+    static const uint8_t arguments[] = {REGISTER_RDI, REGISTER_RSI, REGISTER_RDX,
+                                        REGISTER_R10, REGISTER_R8,  REGISTER_R9};
+    uint64_t argument = r[arguments[limit.argument]];
+    const uint64_t unit = limit.unit == FIXED_LIMIT_MICROSECONDS ? 1000 : 1;
+    struct time_value value;
+    if (limit.unit == FIXED_LIMIT_MILLISECONDS)
+        return (int32_t)argument > 0 ? (int32_t)argument * (FIXED_SECOND / 1000) : 0;
+    if (!argument || !gate_copy(&value, (void *)argument, sizeof value) || value.seconds < 0 ||
+        value.seconds > INT64_MAX / (int64_t)FIXED_SECOND / 2 || value.fraction < 0 ||
+        value.fraction >= (int64_t)(FIXED_SECOND / unit))
+        return 0;
+    return value.seconds * FIXED_SECOND + value.fraction * unit;
+}
+
+/* Another thread may have let time pass meanwhile. */
+static void pass_until(uint64_t then)
+{
+    uint64_t now = repeatable_elapsed();
+    if (now < then)
+        fixed_pass(&fixed, then - now);
+}
+
+long repeatable_call_events(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers, number = r[REGISTER_RAX];
+    if (!options.repeatable)
+        return syscalls_pass_on(thread);
+    uint64_t until = repeatable_elapsed() + longest_wait(r, fixed_limit_of(number));
+    long result = syscalls_pass_on(thread);
+    if (result == (number == __NR_rt_sigtimedwait ? -EAGAIN : 0))
+        pass_until(until);
+    return result;
+}
+
 /* Without descriptors it is a sleep, as CPython has it before 3.11; what is left of it replaces it. */
 long repeatable_call_pselect(struct native_thread *thread)
 {
@@ -263,7 +300,7 @@ long repeatable_call_pselect(struct native_thread *thread)
     long result;
     if (!options.repeatable || r[REGISTER_RDI] || !r[REGISTER_R8] || !waits_in_turns(thread) ||
         (r[REGISTER_R9] && !gate_copy(mask, (void *)r[REGISTER_R9], sizeof mask)) || mask[0])
-        return syscalls_pass_on(thread);
+        return repeatable_call_events(thread);
     if (!take_time(r[REGISTER_R8], &span, &result))
         return result;
     result = sleep_in_turns(thread, span, r[REGISTER_R8]);

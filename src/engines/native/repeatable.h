@@ -47,6 +47,7 @@ long repeatable_call_time(struct native_thread *thread);
 long repeatable_call_clock_nanosleep(struct native_thread *thread);
 long repeatable_call_nanosleep(struct native_thread *thread);
 long repeatable_call_pselect(struct native_thread *thread);
+long repeatable_call_events(struct native_thread *thread); /* those of fixed_limit_of */
 long repeatable_call_futex(struct native_thread *thread);
 long repeatable_call_getrandom(struct native_thread *thread);
 

@@ -55,7 +55,8 @@ static Long nanoseconds_in(const struct time_value *value)
 struct deadline {
     struct time_value *place; /* NULL: none */
     struct time_value asked, moved;
-    Long left; /* when the call began */
+    Long left;     /* when the call began */
+    ULong longest; /* that a call waits for events, if it has a limit */
 };
 
 static struct deadline *deadline_of(ThreadId tid)
@@ -120,10 +121,27 @@ static Bool is_absolute_sleep(const UWord *arguments)
     return arguments[0] <= LAST_CLOCK && arguments[1] & absolute;
 }
 
+/* 0: not at all, or without a limit. */
+static ULong longest_wait(const UWord *arguments, struct fixed_limit limit)
+{
+    UWord argument = arguments[limit.argument];
+    const struct time_value *value = (const struct time_value *)argument;
+
+    if (limit.unit == FIXED_NO_LIMIT)
+        return 0;
+    if (limit.unit == FIXED_LIMIT_MILLISECONDS)
+        return (Int)argument > 0 ? (Int)argument * (FIXED_SECOND / 1000) : 0;
+    if (!argument || !VG_(am_is_valid_for_client)(argument, sizeof *value, VKI_PROT_READ))
+        return 0;
+    return value->seconds * FIXED_SECOND +
+           value->fraction * (limit.unit == FIXED_LIMIT_MICROSECONDS ? 1000 : 1);
+}
+
 void repeatable_before_call(ThreadId tid, UInt number, const UWord *arguments)
 {
     if (!options.repeatable)
         return;
+    deadline_of(tid)->longest = longest_wait(arguments, fixed_limit_of(number));
     if (number == __NR_futex && is_absolute_wait(arguments)) {
         Bool of_day =
             arguments[1] & VKI_FUTEX_CLOCK_REALTIME || (arguments[1] & 127) == VKI_FUTEX_LOCK_PI;
@@ -212,6 +230,13 @@ void repeatable_after_call(ThreadId tid, UInt number, const UWord *arguments, Sy
         if (is_absolute_wait(arguments))
             end_wait(tid, !well && sr_Err(result) == ERROR_TIMED_OUT);
         break;
+    case __NR_rt_sigtimedwait:
+        if (!well && sr_Err(result) == VKI_EAGAIN)
+            fixed_pass(&fixed, deadline_of(tid)->longest);
+        break;
+    default:
+        if (well && !sr_Res(result))
+            fixed_pass(&fixed, deadline_of(tid)->longest);
     }
 }
 
