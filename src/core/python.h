@@ -137,7 +137,7 @@ struct python_place {
     uint64_t first;                   /* the instruction pointer at the code's first instruction */
     uint64_t line;                    /* hot.python_line and .python_line_size */
     uint64_t line_size;
-    void *steps; /* the engine's own */
+    void *steps; /* the engine's own, of the context's plane */
 };
 
 struct python_entry {

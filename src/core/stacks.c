@@ -271,6 +271,7 @@ static void move_to_plane(struct core *core, struct stack *stack, struct hot *ho
             twin = twin_of(core, context, known, twin);
         known = context;
         stack->python.items[i].context = twin;
+        stack->python.items[i].place.steps = NULL; /* they lead to contexts of the plane that was */
     }
     stack->plane = core->plane;
 }

@@ -200,3 +200,48 @@ def test_the_page_has_the_source_of_the_lines(lines, tmp_path):
                    check=True, timeout=60)
     data = max(re.findall(r"[A-Za-z0-9+/=]{1000,}", page.read_text(errors="replace")), key=len)
     assert b"total += sum(range(100000))" in zlib.decompress(base64.b64decode(data))
+
+
+FORKS = """\
+import os
+
+def work(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+def launch(n):
+    child = os.fork()
+    if not child:
+        n += 1
+        n = work(n)
+        os._exit(0)
+    os.waitpid(child, 0)
+    n -= 1
+    return n
+
+for i in range(4):
+    launch(100)
+"""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_lines_of_a_function_that_forks(python, tmp_path):
+    """Its steps from line to line are known by the second time: the child's are its own."""
+    version, path = python
+    if not path:
+        pytest.skip(f"Python {version} is not installed")
+    program = tmp_path / "forks.py"
+    program.write_text(FORKS)
+    found = {}
+    for engine in support.ENGINES:
+        flame = tmp_path / f"{engine}.flame"
+        support.record(path, flame, "-S", program, options=["--detail=line"], engine=engine)
+        found[engine] = by_line(flame, program)
+        calls = {row["name"].split(":")[2]: row["calls"] for row in
+                 report(flame, "--python=only")["functions"] if row["name"].endswith(str(program))}
+        assert calls["launch"] == calls["work"] == 4
+        assert sum(found[engine].values()) == sum(self_of(flame, str(program), "mixed").values())
+    assert {11, 12, 13, 14, 15} <= set(found["native"])
+    assert found["native"] == found["valgrind"]
