@@ -10,6 +10,7 @@
 #include "common/memory.h"
 #include "profile/flame.h"
 #include "profile/tables.h"
+#include "profile/varint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,18 +35,7 @@ static size_t bytes_left(const struct cursor *cursor)
 
 static uint64_t get_varint(struct cursor *cursor)
 {
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 64 && cursor->at < cursor->end; shift += 7) {
-        uint8_t byte = *cursor->at++;
-        if (shift == 63 && byte > 1)
-            break;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-    cursor->failed = true;
-    return 0;
+    return varint_read(&cursor->at, cursor->end, &cursor->failed);
 }
 
 static uint64_t get_fixed(const uint8_t *at, size_t size_bytes)

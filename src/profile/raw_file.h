@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/file.h"
 #include "core/raw.h"
+#include "profile/varint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,19 +20,10 @@ struct cursor {
 };
 
 uint64_t take(struct cursor *cursor);
-/* A number of as many bytes as it takes. Here, since there are millions. */
+
 static inline uint64_t take_number(struct cursor *cursor)
 {
-    uint64_t number = 0;
-
-    for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
-        uint8_t byte = *cursor->at++;
-        number |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128)
-            return number;
-    }
-    cursor->damaged = true;
-    return 0;
+    return varint_read(&cursor->at, cursor->end, &cursor->damaged);
 }
 
 static inline int64_t take_signed(struct cursor *cursor)

@@ -11,8 +11,9 @@
  * them by the number of the line's range in the line table, where contexts that make calls have the
  * slots of their children. That is the address of the line's context, in four bytes, 0 where it is
  * not known or does not fit: a function's are mostly in one line of the processor's cache, and what
- * else there is to know of a line is the line table's, which all contexts share. Why then the table: instructions without a line go on with the line
- * before them, and a context may have code of several line tables.
+ * else there is to know of a line is the line table's, which all contexts share. Why then the table:
+ * instructions without a line go on with the line before them, and a context may have code of several
+ * line tables.
  */
 #ifndef TRUEFLAME_NATIVE_PYTHON_LINE_H
 #define TRUEFLAME_NATIVE_PYTHON_LINE_H

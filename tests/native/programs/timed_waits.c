@@ -1,8 +1,8 @@
 /*
  * timed_waits.c: threads that wait with a time limit far off, and must be woken before it: by a signal,
  * by another process, by a call that wakes some of those that wait or moves them to another futex, or
- * when many wait on one; and threads that sleep while the process is stopped. Prints the same every time, alone or under an engine; what is not woken ends
- * by an alarm.
+ * when many wait on one; and threads that sleep while the process is stopped. Prints the same every
+ * time, alone or under an engine; what is not woken ends by an alarm.
  */
 #define _GNU_SOURCE
 #include <errno.h>
