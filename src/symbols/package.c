@@ -8,6 +8,8 @@
  * spellings. There are some thousand lists with 200 000 lines, few of which have the length of
  * one that is looked for; reading ends when all are found. Most files are in a package that is called
  * after them (libsqlite3.so.0 in libsqlite3-0): those lists are read first, and often are enough.
+ * One's own program is in none of them, which is known without reading any: packages keep to the
+ * system's directories.
  */
 #include "symbols/package.h"
 #include "common/memory.h"
@@ -53,6 +55,22 @@ static int compare_spellings(const void *left, const void *right)
     return strcmp(((const struct spelling *)left)->path, ((const struct spelling *)right)->path);
 }
 
+static bool begins_with(const char *path, const char *directory)
+{
+    return strncmp(path, directory, strlen(directory)) == 0;
+}
+
+/* Whether it is where packages put programs and libraries; what is no path ([vdso]) is not. */
+static bool may_be_packaged(const char *path)
+{
+    static const char *const directories[] = {"/usr/", "/bin/", "/sbin/", "/lib", "/opt/"};
+    bool may = false;
+
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+        may |= begins_with(path, directories[i]);
+    return may && !begins_with(path, "/usr/local/");
+}
+
 static void add_spelling(struct search *search, const char *path, size_t wanted)
 {
     *array_push(search->spellings, search->count, search->capacity) =
@@ -60,11 +78,15 @@ static void add_spelling(struct search *search, const char *path, size_t wanted)
     search->lengths[strlen(path) % LENGTHS] = true;
 }
 
-static void add_spellings(struct search *search, const char *path, size_t wanted)
+/* Returns whether the path may be in a list. */
+static bool add_spellings(struct search *search, const char *path, size_t wanted)
 {
+    if (!may_be_packaged(path))
+        return false;
     add_spelling(search, path, wanted);
-    if (strncmp(path, "/usr/", 5) == 0)
+    if (begins_with(path, "/usr/"))
         add_spelling(search, path + 4, wanted);
+    return true;
 }
 
 /* `line` is `length` bytes, not terminated. */
@@ -188,14 +210,15 @@ static void read_lists(struct search *search, const char *database)
 void packages_with_debug_info(const char *database, size_t count, const char *const *paths,
                               char **packages)
 {
-    struct search search = {.packages = packages, .missing = count};
+    struct search search = {.packages = packages};
 
     for (size_t i = 0; i < count; i++) {
         char *real = realpath(paths[i], NULL);
         packages[i] = NULL;
-        add_spellings(&search, paths[i], i);
+        bool may = add_spellings(&search, paths[i], i);
         if (real && strcmp(real, paths[i]) != 0)
-            add_spellings(&search, real, i);
+            may |= add_spellings(&search, real, i);
+        search.missing += may;
         free(real);
     }
     if (search.count) {

@@ -127,7 +127,8 @@ static void name_the_rest(struct profile *profile)
     }
 }
 
-/* Returns what the module's files do not have, for note_missing; NULL when that is nothing. */
+/* Returns what the module's files do not have, for note_missing; NULL when that is nothing, or when
+ * nobody can do anything about it: the kernel's own code ([vdso]). */
 static const char *symbolize_module(struct profile *profile, uint32_t module,
                                     const struct symbols_options *options)
 {
@@ -148,7 +149,8 @@ static const char *symbolize_module(struct profile *profile, uint32_t module,
         profile->modules[module].symbols = SYMBOLS_NONE;
     }
     profile->modules[module].note = profile_intern(profile, work.code.note ? work.code.note : "");
-    const char *missing = work.code.missing;
+    bool is_file = *profile_string(profile, profile->modules[module].path) == '/';
+    const char *missing = is_file ? work.code.missing : NULL;
     module_code_close(&work.code);
     free(work.addresses);
     free(work.starts);

@@ -648,7 +648,7 @@ static void test_package_lookup(void **state)
     /* A package that is called after what another one has, and one without the end of a line. */
     char *namesake = memory_format("%s/zoo.list", directory);
     file = fopen(namesake, "w");
-    fputs("/usr/share/doc/zoo\n/usr/lib/libfoo.so.2", file);
+    fputs("/home/me/zoo\n[vdso]\n/usr/share/doc/zoo\n/usr/lib/libfoo.so.2", file);
     fclose(file);
 
     static const char *const paths[] = {
@@ -659,9 +659,12 @@ static void test_package_lookup(void **state)
         "/usr/lib/libfoo.so.1",
         "/usr/bin/zoo",
         "/usr/lib/libfoo.so.2",
+        "/home/me/zoo", /* where no package has anything: not looked for */
+        "[vdso]",
     };
-    char *packages[7];
-    packages_with_debug_info(directory, 7, paths, packages);
+    enum { PATHS = sizeof paths / sizeof *paths };
+    char *packages[PATHS];
+    packages_with_debug_info(directory, PATHS, paths, packages);
     assert_string_equal(packages[0], "libc6-dbg"); /* listed without /usr */
     assert_string_equal(packages[1], "libfoo1-dbgsym");
     assert_null(packages[2]);
@@ -669,9 +672,11 @@ static void test_package_lookup(void **state)
     assert_string_equal(packages[4], "libfoo1-dbgsym");
     assert_string_equal(packages[5], "libfoo1-dbgsym");
     assert_string_equal(packages[6], "zoo-dbgsym");
-    for (size_t i = 0; i < 7; i++)
+    assert_null(packages[7]);
+    assert_null(packages[8]);
+    for (size_t i = 0; i < PATHS; i++)
         free(packages[i]);
-    packages_with_debug_info("/nowhere", 7, paths, packages);
+    packages_with_debug_info("/nowhere", PATHS, paths, packages);
     assert_null(packages[1]);
     unlink(libc);
     unlink(other);
