@@ -54,6 +54,16 @@ static char *clean_path(const char *directory, const char *name)
     return path;
 }
 
+/* Whether a relative name has its relative directory already: libdw puts it in front of files in
+ * the unit's own directory, and compilers that were told to write another prefix write it in every
+ * path (-fdebug-prefix-map). */
+static bool starts_with_directory(const char *name, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    return length && strncmp(name, directory, length) == 0 && name[length] == '/';
+}
+
 uint32_t debug_file(struct debug_info *info, const char *name, Dwarf_Die *unit_die)
 {
     Dwarf_Attribute memory;
@@ -66,6 +76,8 @@ uint32_t debug_file(struct debug_info *info, const char *name, Dwarf_Die *unit_d
     const char *directory = NULL;
     if (name[0] != '/')
         directory = dwarf_formstring(dwarf_attr(unit_die, DW_AT_comp_dir, &memory));
+    if (directory && starts_with_directory(name, directory))
+        directory = NULL;
     *file = (uint32_t)info->file_count;
     *array_push(info->files, info->file_count, info->file_capacity) = clean_path(directory, name);
     return *file;

@@ -31,7 +31,18 @@ static bool is_scope(int tag)
     }
 }
 
-static const char *scope_name(Dwarf_Die *die, const char *function)
+/* `operator()`, or what a lambda with `auto` parameters has for some types of theirs. */
+static bool is_call_operator(Dwarf_Die *die)
+{
+    const char *name = dwarf_diename(die);
+    size_t length = strlen("operator()");
+
+    return name && strncmp(name, "operator()", length) == 0 &&
+           (name[length] == '\0' || name[length] == '<');
+}
+
+/* `inner` is the scope or the function in it that is on the way. */
+static const char *scope_name(Dwarf_Die *die, Dwarf_Die *inner)
 {
     const char *name = dwarf_diename(die);
 
@@ -40,12 +51,11 @@ static const char *scope_name(Dwarf_Die *die, const char *function)
     if (dwarf_tag(die) == DW_TAG_namespace)
         return "(anonymous namespace)";
     /* Only a lambda's class has no name and can be called. */
-    return function && strcmp(function, "operator()") == 0 ? "{lambda}" : "{unnamed}";
+    return is_call_operator(inner) ? "{lambda}" : "{unnamed}";
 }
 
-/* The names of the scopes around the entry at hand, that of `function`, joined by "::"; NULL at
- * the top. */
-static char *join_scopes(struct debug_reader *reader, const char *function)
+/* The names of the scopes around the entry at hand, joined by "::"; NULL at the top. */
+static char *join_scopes(struct debug_reader *reader)
 {
     char *joined = NULL;
 
@@ -53,7 +63,7 @@ static char *join_scopes(struct debug_reader *reader, const char *function)
         Dwarf_Die *die = &reader->levels[i].die;
         if (!is_scope(dwarf_tag(die)))
             continue;
-        const char *name = scope_name(die, function);
+        const char *name = scope_name(die, &reader->levels[i + 1].die);
         char *longer =
             joined ? memory_format("%s::%s", joined, name) : memory_duplicate_string(name);
         free(joined);
@@ -85,7 +95,7 @@ static bool meet(struct debug_info *info, Dwarf_Die *die)
 
     if (wanted == PAIR_MAP_NONE || info->functions[wanted].scope)
         return false;
-    info->functions[wanted].scope = join_scopes(reader, info->functions[wanted].name);
+    info->functions[wanted].scope = join_scopes(reader);
     return true;
 }
 

@@ -88,6 +88,7 @@ def test_every_instruction(form, tmp_path):
     if form in ("g++", "g++-split", "g++-O3-lto"):
         names = {name for frames in mine.values() for name, _, _ in frames}
         assert "outer::{lambda}::operator()" in names and "operator()" not in names
+        assert "outer::{lambda}::operator()<int>" in names
 
 
 @pytest.mark.parametrize("form", ["g++", "g++-dwarf4", "clang++", "gcc"])
@@ -101,6 +102,23 @@ def test_inlined_functions_are_not_second_functions(form, tmp_path):
     owners = {frames[-1][0] for frames in mine.values()}
     inlined = {frame[0] for frames in mine.values() for frame in frames[:-1]}
     assert form == "clang++" or owners & inlined  # else the test shows nothing
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_a_relative_directory_is_put_in_front_once(version, tmp_path):
+    """Compilers told to leave out where they ran name files relative to that place."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "one.c").write_text("int main(void)\n{\n    return 0;\n}\n")
+    program = str(tmp_path / "program")
+    for source, where, named in (("src/one.c", tmp_path, "pkg/src/one.c"),
+                                 ("one.c", tmp_path / "src", "pkg/src/one.c")):
+        done = subprocess.run(["gcc", "-g", f"-gdwarf-{version}",
+                               f"-fdebug-prefix-map={tmp_path}=pkg", source, "-o", program],
+                              cwd=where, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        mine, _ = ours(program, instruction_addresses(program))
+        files = {file for frames in mine.values() for name, file, _ in frames if name == "main"}
+        assert files == {named}
 
 
 @pytest.mark.parametrize("way", ["zlib", "zlib-gnu", "zstd"])

@@ -28,7 +28,8 @@ int outer(int a)
         int method(int q) { return q * recursive(q & 3); }
     } object;
     auto lambda = [&](int z) { return object.method(z) + a; };
-    return lambda(a) + chain<int, 5>::run(a);
+    auto general = [&](auto z) { return lambda(z) + a * z; };
+    return general(a) + chain<int, 5>::run(a);
 }
 
 // A constructor too large to be inlined where it is not asked for.
