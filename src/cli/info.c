@@ -196,13 +196,19 @@ static void print_number(const char *label, uint64_t value)
     printf("%-14s%s\n", label, grouped);
 }
 
+static void print_name(const struct profile *profile, uint32_t id)
+{
+    text_write_printable(stdout, text(profile, id));
+}
+
 static void print_processes(const struct profile *profile, const struct totals *totals)
 {
     char grouped[GROUPED_BYTES];
 
     for (size_t i = 0; i < profile->process_count; i++) {
         const struct process *process = &profile->processes[i];
-        printf("%-14s%zu: %s", i ? "" : "processes", i + 1, text(profile, process->command));
+        printf("%-14s%zu: ", i ? "" : "processes", i + 1);
+        print_name(profile, process->command);
         if (process->parent != NONE)
             printf(" (%s from %u)", start_keys[process->started_by], process->parent + 1);
         if (process->exit_status >= 0)
@@ -212,9 +218,9 @@ static void print_processes(const struct profile *profile, const struct totals *
     for (size_t i = 0; i < profile->thread_count; i++) {
         const struct thread *thread = &profile->threads[i];
         text_grouped(grouped, totals->threads[i]);
-        printf("%-14s%u.%u %s%s%s instructions\n", i ? "" : "threads", thread->process + 1,
-               thread->ordinal, text(profile, thread->name),
-               *text(profile, thread->name) ? " " : "", grouped);
+        printf("%-14s%u.%u ", i ? "" : "threads", thread->process + 1, thread->ordinal);
+        print_name(profile, thread->name);
+        printf("%s%s instructions\n", *text(profile, thread->name) ? " " : "", grouped);
     }
 }
 
@@ -223,11 +229,13 @@ static void print_parts(const struct profile *profile, const struct totals *tota
     char grouped[GROUPED_BYTES];
 
     for (size_t i = 0; i < profile->part_count; i++) {
-        const char *name = text(profile, profile->parts[i].name);
-        const char *label = text(profile, profile->parts[i].label);
-        text_grouped(grouped, totals->parts[i]);
-        printf("%-14s%s: %s instructions%s%s\n", i ? "" : "parts", *name ? name : "(the run)",
-               grouped, *label ? ", label " : "", label);
+        const struct part *part = &profile->parts[i];
+        printf("%-14s%s", i ? "" : "parts", *text(profile, part->name) ? "" : "(the run)");
+        print_name(profile, part->name);
+        printf(": %s instructions%s", text_grouped(grouped, totals->parts[i]),
+               *text(profile, part->label) ? ", label " : "");
+        print_name(profile, part->label);
+        putchar('\n');
     }
 }
 
@@ -241,14 +249,18 @@ static void print_modules(const struct profile *profile, const struct totals *to
         if (module->kind == MODULE_MARKER)
             continue;
         const char *path = text(profile, module->path);
-        printf("%-14s%s: %s instructions", heading, *path ? path : "(unknown)",
-               text_grouped(grouped, totals->modules[i]));
+        printf("%-14s%s", heading, *path ? "" : "(unknown)");
+        print_name(profile, module->path);
+        printf(": %s instructions", text_grouped(grouped, totals->modules[i]));
         if (module->kind == MODULE_FILE && *path)
             printf(", %s", symbols_words[module->symbols]);
         if (*text(profile, module->build_id))
             printf(", build id %s", text(profile, module->build_id));
-        if (*text(profile, module->note))
-            printf(" (%s)", text(profile, module->note));
+        if (*text(profile, module->note)) {
+            fputs(" (", stdout);
+            print_name(profile, module->note);
+            putchar(')');
+        }
         putchar('\n');
         heading = "";
     }
@@ -261,7 +273,9 @@ static void print_text(const struct profile *profile, const struct totals *total
     char when[32] = "";
     struct tm broken;
 
-    printf("%-14s%s\n", "command", text(profile, meta->command));
+    printf("%-14s", "command");
+    print_name(profile, meta->command);
+    putchar('\n');
     printf("%-14s%s, %s detail%s\n", "engine", text(profile, meta->engine),
            meta->detail == DETAIL_LINE ? "line" : "function",
            meta->symbolized ? "" : ", no names yet (trueflame symbolize)");

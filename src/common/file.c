@@ -51,6 +51,18 @@ int file_read(struct file_bytes *file, const char *path, struct error *error)
     return result;
 }
 
+int file_read_ordinary(struct file_bytes *file, const char *path, size_t largest_bytes,
+                       struct error *error)
+{
+    struct stat status;
+
+    if (stat(path, &status))
+        return error_set_errno(error, "%s", path);
+    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > largest_bytes)
+        return error_set(error, "%s: too large, or no ordinary file", path);
+    return file_read(file, path, error);
+}
+
 void file_free(struct file_bytes *file)
 {
     free(file->bytes);

@@ -15,6 +15,10 @@ struct file_bytes {
 
 /* Reads all of `path`, which may be a pipe; "-" is standard input. */
 int file_read(struct file_bytes *file, const char *path, struct error *error);
+/* The same for a path that is not the user's own: only an ordinary file of at most `largest_bytes`.
+ * What a profile names as its source may be a device that never ends. */
+int file_read_ordinary(struct file_bytes *file, const char *path, size_t largest_bytes,
+                       struct error *error);
 void file_free(struct file_bytes *file);
 
 #endif

@@ -41,6 +41,12 @@ struct callgrind {
     struct function_lines lines;
 };
 
+static void write_one_line(FILE *stream, const char *text)
+{
+    for (; *text; text++)
+        putc(*text == '\n' || *text == '\r' ? ' ' : *text, stream);
+}
+
 static void write_name(struct callgrind *callgrind, struct names *names, const char *key,
                        const char *text, uint64_t number)
 {
@@ -51,8 +57,7 @@ static void write_name(struct callgrind *callgrind, struct names *names, const c
     fprintf(callgrind->stream, "%s=(%" PRIu64 ")", key, number);
     if (!names->written[number]) {
         putc(' ', callgrind->stream);
-        for (; *text; text++)
-            putc(*text == '\n' ? ' ' : *text, callgrind->stream);
+        write_one_line(callgrind->stream, text);
     }
     putc('\n', callgrind->stream);
     names->written[number] = 1;
@@ -226,11 +231,13 @@ static int callgrind_write(const struct view *view, const struct export_options 
     collect_edges(&callgrind);
     if (callgrind.edge_count)
         qsort(callgrind.edges, callgrind.edge_count, sizeof *callgrind.edges, compare_edges);
+    fputs("# callgrind format\nversion: 1\ncreator: trueflame-" TRUEFLAME_VERSION "\ncmd: ",
+          stream);
+    write_one_line(stream, options->title);
     fprintf(stream,
-            "# callgrind format\nversion: 1\ncreator: trueflame-" TRUEFLAME_VERSION
-            "\ncmd: %s\npart: 1\n\npositions: line\nevent: Ir : Instructions\nevents: Ir\n"
+            "\npart: 1\n\npositions: line\nevent: Ir : Instructions\nevents: Ir\n"
             "summary: %" PRIu64 "\n",
-            options->title, total);
+            total);
     write_functions(&callgrind);
     fprintf(stream, "\ntotals: %" PRIu64 "\n", total);
     names_free(&callgrind.objects);

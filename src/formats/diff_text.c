@@ -5,7 +5,9 @@
 #include "formats/diffs.h"
 #include "formats/text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *change_colour(uint64_t base, uint64_t new, bool on)
 {
@@ -53,9 +55,7 @@ static void write_functions(const struct diff *diff, const struct diff_options *
                              options->width > 110 ? options->width - 92
                              : options->width     ? 18
                                                   : 0);
-        if (*frame->object)
-            fprintf(stream, " %s[%s]%s", text_faint(options->colour), text_base_name(frame->object),
-                    text_plain(options->colour));
+        text_write_object(stream, frame->object, options->colour);
         putc('\n', stream);
     }
     if (rows.count > options->limit)
@@ -101,7 +101,9 @@ static void write_inlining(const struct diff *diff, const struct diff_options *o
         if (count > options->limit)
             continue;
         char *path = diff_path(diff, i);
-        fprintf(stream, "%20s  %s\n", inlining, path);
+        fprintf(stream, "%20s  ", inlining);
+        text_write_printable(stream, path);
+        putc('\n', stream);
         free(path);
     }
     if (count > options->limit)
@@ -135,16 +137,29 @@ static int text_write(const struct diff *diff, const struct diff_options *option
     return OK;
 }
 
-/* In a table cell a | would end it, and a < would begin a tag. */
+/* Whether an underscore is between letters, where it stands for itself. */
+static bool is_within_word(const char *text, const char *at)
+{
+    const char *after = at + strspn(at, "_");
+
+    while (at > text && *at == '_')
+        at--;
+    return (isalnum((unsigned char)*at) || *at & 0x80) &&
+           (isalnum((unsigned char)*after) || *after & 0x80);
+}
+
+/* In a table cell a | would end it, a < would begin a tag, and `__init__` would be bold. */
 static void write_cell(const char *text, FILE *stream)
 {
-    for (; *text; text++) {
-        if (*text == '|' || *text == '`' || *text == '\\')
+    for (const char *start = text; *text; text++) {
+        if (strchr("|`\\*[]~", *text) || (*text == '_' && !is_within_word(start, text)))
             putc('\\', stream);
         if (*text == '<')
             fputs("&lt;", stream);
+        else if (*text == '&')
+            fputs("&amp;", stream);
         else
-            putc(*text == '\n' ? ' ' : *text, stream);
+            putc((unsigned char)*text < ' ' ? ' ' : *text, stream);
     }
 }
 

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define LARGEST_SOURCE_BYTES (4u << 20) /* generated code beyond this helps nobody in a page */
 
@@ -84,12 +83,9 @@ static void embed_file(struct page *page, uint32_t file)
 {
     const char *path = profile_string(page->strings, file);
     struct file_bytes text;
-    struct stat status;
     struct error error;
 
-    if (stat(path, &status) || !S_ISREG(status.st_mode) || status.st_size > LARGEST_SOURCE_BYTES)
-        return;
-    if (file_read(&text, path, &error))
+    if (file_read_ordinary(&text, path, LARGEST_SOURCE_BYTES, &error))
         return;
     if (!memchr(text.bytes, 0, text.size_bytes)) {
         html_bytes_number(&page->sources, file);

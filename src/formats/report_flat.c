@@ -93,9 +93,7 @@ static void write_row(const struct row *row, uint64_t total, const struct report
             text_grouped(inclusive, row->cost.total), text_percent(row->cost.total, total),
             text_grouped(calls, row->cost.calls));
     text_write_shortened(stream, row->frame->name, options->width ? left : 0);
-    if (*object)
-        fprintf(stream, " %s[%s]%s", text_faint(options->colour), object,
-                text_plain(options->colour));
+    text_write_object(stream, object, options->colour);
     putc('\n', stream);
 }
 

@@ -124,9 +124,7 @@ static void write_table(const char *title, const struct relatives *relatives, ui
                              options->width > 60 ? options->width - 48
                              : options->width    ? 12
                                                  : 0);
-        if (*row->object)
-            fprintf(stream, " %s[%s]%s", text_faint(options->colour), text_base_name(row->object),
-                    text_plain(options->colour));
+        text_write_object(stream, row->object, options->colour);
         putc('\n', stream);
     }
     if (shown < relatives->count)
@@ -141,7 +139,8 @@ static void write_both(const char *pattern, const struct relatives *callers,
     struct json json;
 
     if (!options->json) {
-        fprintf(stream, "%s: %s instructions, %s of them its own, %s calls\n", pattern,
+        text_write_printable(stream, pattern);
+        fprintf(stream, ": %s instructions, %s of them its own, %s calls\n",
                 text_grouped(total, callers->total), text_grouped(self, callers->self),
                 text_grouped(calls, callers->calls));
         write_table("called from", callers, callers->total, options, stream);

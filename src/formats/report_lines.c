@@ -61,7 +61,8 @@ static void write_line(uint32_t number, uint64_t instructions, uint64_t total, c
                 text_heat(percent, options->colour), percent, text_plain(options->colour), number);
     else
         fprintf(stream, "%20s %8s %6u  ", "", "", number);
-    fprintf(stream, "%s\n", text);
+    text_write_printable(stream, text);
+    putc('\n', stream);
 }
 
 /* One path's lines, with the source text between and around them where it can be read. */
@@ -70,11 +71,13 @@ static void write_file(const char *path, const struct source_line *lines, size_t
 {
     struct file_bytes source;
     struct error ignored;
-    bool readable = file_read(&source, path, &ignored) == OK;
+    bool readable = file_read_ordinary(&source, path, SIZE_MAX, &ignored) == OK;
     char *at = readable ? (char *)source.bytes : NULL;
     size_t next = 0;
 
-    fprintf(stream, "\n%s%s\n", path, readable ? "" : " (its text cannot be read here)");
+    putc('\n', stream);
+    text_write_printable(stream, path);
+    fputs(readable ? "\n" : " (its text cannot be read here)\n", stream);
     for (; next < count && lines[next].line == 0; next++)
         write_line(0, lines[next].instructions, total, "(lines not known)", options, stream);
     uint32_t number = 1;
@@ -99,8 +102,8 @@ static void write_text(const struct profile *profile, const struct source_lines 
     for (size_t i = 0; i < lines->count; i++)
         if (names_file(profile_string(profile, lines->lines[i].file), file))
             sum += lines->lines[i].instructions;
-    fprintf(stream, "%s: %s of %s instructions\n", file, text_grouped(here, sum),
-            text_grouped(all, total));
+    text_write_printable(stream, file);
+    fprintf(stream, ": %s of %s instructions\n", text_grouped(here, sum), text_grouped(all, total));
     for (size_t i = 0; i < lines->count;) {
         size_t end = i;
         while (end < lines->count && lines->lines[end].file == lines->lines[i].file)

@@ -31,13 +31,37 @@ double text_percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* Of the C1 set, which some terminals obey too, `text` is at the first of two bytes (of UTF-8). */
+static size_t control_length(const char *text)
+{
+    unsigned char byte = (unsigned char)text[0], next = (unsigned char)text[1];
+
+    if (byte == 0xc2 && next >= 0x80 && next < 0xa0)
+        return 2;
+    return (byte < 0x20 && byte != '\t') || byte == 0x7f;
+}
+
+static void write_bytes(FILE *stream, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        size_t control = control_length(text + i);
+        putc(control ? '?' : text[i], stream);
+        i += control ? control : 1;
+    }
+}
+
+void text_write_printable(FILE *stream, const char *text)
+{
+    write_bytes(stream, text, strlen(text));
+}
+
 /* Bytes are taken for columns, but a multi-byte character is never cut. */
 void text_write_shortened(FILE *stream, const char *name, size_t width)
 {
     size_t length = strlen(name);
 
     if (width < 8 || length <= width) {
-        fputs(name, stream);
+        write_bytes(stream, name, length);
         return;
     }
     size_t head = (width - 3) / 2, tail = length - (width - 3 - head);
@@ -45,9 +69,9 @@ void text_write_shortened(FILE *stream, const char *name, size_t width)
         head--;
     while (tail < length && ((unsigned char)name[tail] & 0xc0) == 0x80)
         tail++;
-    fwrite(name, 1, head, stream);
+    write_bytes(stream, name, head);
     fputs("...", stream);
-    fputs(name + tail, stream);
+    write_bytes(stream, name + tail, length - tail);
 }
 
 const char *text_base_name(const char *path)
@@ -70,4 +94,13 @@ const char *text_faint(bool on)
 const char *text_plain(bool on)
 {
     return on ? "\033[0m" : "";
+}
+
+void text_write_object(FILE *stream, const char *path, bool colour)
+{
+    if (!*path)
+        return;
+    fprintf(stream, " %s[", text_faint(colour));
+    text_write_printable(stream, text_base_name(path));
+    fprintf(stream, "]%s", text_plain(colour));
 }

@@ -56,6 +56,13 @@ def test_markdown(pair):
     assert "| c | 10 | 14 | +4 | +40.00% |\n" in text
 
 
+def test_markdown_shows_names_as_they_are(tmp_path):
+    base = imported(tmp_path, "a 1\n", "base")
+    new = imported(tmp_path, "a 1\na;py::__init__ 1\na;x_y 1\na;f<int&>*|[] 1\n", "new")
+    names = [row.split(" | ")[0] for row in diff(base, new, "-f", "markdown").splitlines()[4:]]
+    assert sorted(names) == ["| f&lt;int&amp;>\\*\\|\\[\\]", "| py::\\_\\_init\\_\\_", "| x_y"]
+
+
 @pytest.mark.parametrize("limit, status", [("19%", 1), ("20%", 0), ("19.99%", 1), ("3", 1),
                                            ("4", 0), ("0", 1), ("0%", 1)])
 def test_fail_above(pair, limit, status):

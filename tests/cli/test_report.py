@@ -162,3 +162,39 @@ def test_a_terminal_gets_colours_and_short_names(tmp_path):
         plain = re.sub(r"\033\[[\d;]*m", "", on_a_terminal(120, "report", path, option))
         table = plain[plain.index("\n\n"):]
         assert long not in table and max(len(line) for line in table.splitlines()) <= 120
+
+
+CONTROLS = "\x1b[31m \x01 \x7f \x9b"
+
+
+def test_nothing_in_a_name_is_obeyed_by_a_terminal(tmp_path):
+    path = imported(tmp_path, f"a{CONTROLS};b{CONTROLS} 5\n")
+    for command in (["report", path], ["report", path, "--tree"], ["info", path],
+                    ["report", path, f"--function=b{CONTROLS}"],
+                    ["diff", imported(tmp_path, "c 1\n", "other"), path]):
+        text = run(*command).stdout
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+        assert command[0] == "info" or "b?[31m ? ? ?" in text
+
+
+def test_a_program_of_two_lines(tmp_path):
+    """A file's name may have anything in it; each row of a table stays one."""
+    program = tmp_path / "two\nlines\x1b[31m"
+    subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=b"int main(void) { return 0; }",
+                   check=True)
+    path = tmp_path / "two.flame"
+    run("record", "-o", path, program)
+    for command in ("report", "info"):
+        text = run(command, path, *(["--limit=9999"] if command == "report" else [])).stdout
+        assert "two?lines?[31m" in text and "\x1b" not in text
+        assert not re.search("^lines", text, re.M)
+    header = run("export", path, "-f", "callgrind").stdout.split("\n\n")[0]
+    assert all(re.match("# |[a-z]+: ", line) for line in header.splitlines())
+
+
+def test_source_that_never_ends_is_not_read(tmp_path):
+    program, path = tmp_path / "program", tmp_path / "endless.flame"
+    subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", program], check=True,
+                   input=b'#line 1 "/dev/zero"\nint main(void) { return 0; }\n')
+    run("record", "-o", path, program)
+    assert "(its text cannot be read here)" in report(path, "--lines=/dev/zero")
