@@ -164,8 +164,10 @@ static bool read_assignment(struct reader *reader, const char *key, const char *
     else if (!strcmp(key, "cfn"))
         reader->called_function = get_name(reader, &reader->functions, value);
     else if (!strcmp(key, "fl") || !strcmp(key, "fi") || !strcmp(key, "fe") ||
-             !strcmp(key, "cfi") || !strcmp(key, "cfl"))
+             !strcmp(key, "cfi") || !strcmp(key, "cfl") || !strcmp(key, "jfi"))
         get_name(reader, &reader->files, value);
+    else if (!strcmp(key, "jfn"))
+        get_name(reader, &reader->functions, value); /* where a jump goes; costs nothing */
     else if (!strcmp(key, "calls")) {
         reader->calls = strtoull(value, NULL, 0);
         reader->call_next = true;

@@ -10,6 +10,13 @@
  * functions come before the one they were inlined in, "(inlined)" in the place of its object. Lines
  * of other fields (source lines, for example) have no address and are passed over. When there are
  * samples of several events, those of the first one count.
+ *
+ * Samples without call chains are one line each, indented, with the frame behind the event:
+ *
+ *          python3  4711 12345.678901:     250000 cycles:u:      55d0c0ffee10 work+0x10 (/usr/bin/app)
+ *
+ * so what tells a sample's first line from a frame is the time in it; other fields may be missing
+ * (perf script -F). Events that are no samples (perf script --show-mmap-events) are PERF_RECORD_something.
  */
 #include "common/memory.h"
 #include "formats/formats.h"
@@ -54,43 +61,62 @@ static bool take_ids(const char *word, uint32_t *process, uint32_t *thread)
 
 enum { MOST_WORDS = 64 };
 
-/* The command's name may have spaces, so the words are read from the time backwards. */
-static bool read_header(struct perf *perf, char *line)
-{
-    char *words[MOST_WORDS], *rest = line;
-    size_t count = 0, time = 0;
-    uint32_t process = 0, thread = 0;
+/* The first words of a line, and where the one is that is a time: `count` where there is none. */
+struct words {
+    char *text; /* they are in this copy of the line */
+    char *words[MOST_WORDS];
+    size_t count, time;
+};
 
-    for (char *word; count < MOST_WORDS && (word = strsep(&rest, " \t"));)
+static struct words split(const char *line)
+{
+    struct words words = {.text = memory_duplicate_string(line)};
+
+    for (char *word, *rest = words.text; words.count < MOST_WORDS && (word = strsep(&rest, " \t"));)
         if (*word)
-            words[count++] = word;
-    while (time < count && !is_time(words[time]))
-        time++;
-    if (time == count)
-        return false;
-    size_t ids = time;
-    while (ids > 0 && !take_ids(words[ids - 1], &process, &thread))
+            words.words[words.count++] = word;
+    while (words.time < words.count && !is_time(words.words[words.time]))
+        words.time++;
+    return words;
+}
+
+static void take_event(struct perf *perf, const char *event)
+{
+    if (!perf->event)
+        perf->event = memory_duplicate_string(event);
+    perf->counted = !strcmp(perf->event, event);
+}
+
+/* The command's name may have spaces, so the words are read from the time backwards. */
+static void take_thread(struct perf *perf, const struct words *words)
+{
+    uint32_t process = 0, thread = 0;
+    size_t ids = words->time, end;
+
+    while (ids > 0 && !take_ids(words->words[ids - 1], &process, &thread))
         ids--;
-    if (ids == 0)
-        return false;
-    char *command = memory_duplicate_string(ids > 1 ? words[0] : "");
-    for (size_t i = 1; i + 1 < ids; i++) {
-        char *longer = memory_format("%s %s", command, words[i]);
+    end = ids ? ids - 1 : words->time;
+    char *command = memory_duplicate_string(end ? words->words[0] : "");
+    for (size_t i = 1; i < end; i++) {
+        char *longer = memory_format("%s %s", command, words->words[i]);
         free(command);
         command = longer;
     }
     perf->root = maker_thread(&perf->maker, process, thread, command);
     free(command);
+}
 
-    size_t at = time + 1;
+/* What is behind the time; returns how far into the line that goes. */
+static size_t take_period_and_event(struct perf *perf, const struct words *words)
+{
+    size_t at = words->time + 1;
+
     perf->period = 1;
-    if (at < count && words[at][strspn(words[at], "0123456789")] == 0)
-        perf->period = strtoull(words[at++], NULL, 10);
-    const char *event = at < count ? words[at] : "";
-    if (!perf->event)
-        perf->event = memory_duplicate_string(event);
-    perf->counted = !strcmp(perf->event, event);
-    return true;
+    if (at < words->count && words->words[at][strspn(words->words[at], "0123456789")] == 0)
+        perf->period = strtoull(words->words[at++], NULL, 10);
+    const char *event = at < words->count ? words->words[at] : "";
+    take_event(perf, event);
+    return *event ? (size_t)(event - words->text) + strlen(event) : 0;
 }
 
 /* The names that waited, all of one object. */
@@ -148,6 +174,25 @@ static int end_sample(struct perf *perf, size_t number, const char *name, struct
     return result;
 }
 
+/* What a tracepoint says of itself is behind its event too. */
+static bool is_frame(const char *text)
+{
+    text += strspn(text, " \t");
+    size_t digits = strspn(text, "0123456789abcdef"), length = strlen(text);
+
+    return digits && isspace((unsigned char)text[digits]) &&
+           (digits >= 6 || text[length - 1] == ')');
+}
+
+static void start_sample(struct perf *perf, char *line, const struct words *words)
+{
+    take_thread(perf, words);
+    size_t used = take_period_and_event(perf, words);
+    if (used && is_frame(line + used))
+        read_frame(perf, line + used);
+    perf->in_sample = true;
+}
+
 static int read_line(struct perf *perf, char *line, size_t number, const char *name,
                      struct error *error)
 {
@@ -159,16 +204,20 @@ static int read_line(struct perf *perf, char *line, size_t number, const char *n
         return end_sample(perf, number, name, error);
     if (*line == '#')
         return OK;
-    if (perf->in_sample && isspace((unsigned char)*line)) {
+    struct words words = split(line);
+    int result = OK;
+    if (words.time < words.count) {
+        result = end_sample(perf, number, name, error);
+        if (!strstr(line, ": PERF_RECORD_"))
+            start_sample(perf, line, &words);
+    } else if (perf->in_sample && isspace((unsigned char)*line)) {
         read_frame(perf, line);
-        return OK;
+    } else {
+        result = error_set(error, "%s: line %zu: not the output of perf script, with times", name,
+                           number);
     }
-    if (end_sample(perf, number, name, error))
-        return ERROR;
-    if (!read_header(perf, line))
-        return error_set(error, "%s: line %zu: not the output of perf script", name, number);
-    perf->in_sample = true;
-    return OK;
+    free(words.text);
+    return result;
 }
 
 static int perf_read(const struct file_bytes *input, const char *name, struct profile **profile,

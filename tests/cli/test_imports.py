@@ -69,6 +69,37 @@ def test_a_real_perf_script(tmp_path):
     assert ";_PyEval_EvalFrameDefault" in folded(path, "--python=native")
 
 
+def test_perf_without_call_chains(tmp_path):
+    """Samples are a line each then, indented so that the names end in one column."""
+    path = import_text(tmp_path, "perf", """\
+          zoo 21561 13041.390106:     200 task-clock:      7f9f2d1253e0 update.part.0+0x270 (/lib/ld.so)
+      cc1 b 21562/7 13041.390307:     100 task-clock:  ffffffff815e1285 unmap ([kernel.kallsyms])
+          zoo 21561 13041.390306:     200 task-clock:      7f9f2d1253e0 update.part.0+0x271 (/lib/ld.so)
+""")
+    assert folded(path, "--frames=full") == \
+        "unmap ([kernel.kallsyms]) 100\nupdate.part.0 (/lib/ld.so) 400\n"
+    info = json.loads(run("info", path, "--json").stdout)
+    assert [process["command"] for process in info["processes"]] == ["zoo", "cc1 b"]
+
+
+def test_perf_with_other_fields(tmp_path):
+    """No thread, no period; and what was asked for in addition."""
+    path = import_text(tmp_path, "perf", """\
+swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xf(0x1) @ 0x0]: x [kernel.kallsyms]_text
+my prog 5.000000: sched:sched_switch: prev_comm=a prev_pid=1 (x)
+\t    1000 leaf (/bin/a)
+\t    2000 root (/bin/a)
+
+my prog 5.000001: PERF_RECORD_COMM exec: a:15323/15323
+my prog 5.000002: sched:sched_switch: prev_comm=a prev_pid=1 (x)
+\t    2000 root (/bin/a)
+
+""")
+    assert folded(path) == "root 1\nroot;leaf 1\n"
+    assert "with times" in refused("import", "-f", "perf", "-", "-o", tmp_path / "y.flame",
+                                   stdin="\t    1000 leaf\n\t    2000 root\n\n")
+
+
 def test_perf_without_period(tmp_path):
     path = import_text(tmp_path, "perf", "a 1 1.5: cycles:\n\t 10 f (/x)\n\na 1 1.6: cycles:\n"
                                          "\t 10 f (/x)\n\n")
@@ -119,6 +150,29 @@ def test_callgrind_is_said_to_be_a_graph(tmp_path, callgrind_file):
     run("import", "-f", "callgrind", callgrind_file, "-o", path)
     assert "stacks are estimates" in run("info", path).stdout
     assert "main;work;leaf " in folded(path)
+
+
+def test_callgrind_with_jumps(tmp_path):
+    """callgrind --collect-jumps=yes: jumps cost nothing, and may name what comes later."""
+    path = import_text(tmp_path, "callgrind", """\
+positions: instr line
+events: Ir
+fl=(1) a.c
+fn=(1) main
+0x10 3 5
+jfi=(2) b.h
+jfn=(2) other
+jcnd=2/5 0x40 9
+0x10 3
+jump=4 +4 *
+0x14 3
+0x18 4 1
+
+fl=(2)
+fn=(2)
+0x40 9 7
+""")
+    assert folded(path) == "main 6\nother 7\n"
 
 
 def test_callgrind_with_several_callers_shares_by_cost(tmp_path):
