@@ -2,13 +2,65 @@
 
 #include "common/memory.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PROCESS_FILE_BYTES 40
+
+/* A name by which a descriptor's file can be linked. */
+static void process_file(char name[PROCESS_FILE_BYTES], int descriptor)
+{
+    snprintf(name, PROCESS_FILE_BYTES, "/proc/self/fd/%d", descriptor);
+}
+
+static bool open_unnamed(struct output *output)
+{
+    char *folder = memory_duplicate_string(output->final_path), *slash = strrchr(folder, '/');
+    char name[PROCESS_FILE_BYTES];
+
+    if (slash)
+        slash[slash == folder] = 0; /* of the root, the slash stays */
+    int descriptor = open(slash ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+    if (descriptor < 0)
+        return false;
+    process_file(name, descriptor);
+    if (access(name, F_OK)) {
+        close(descriptor);
+        return false;
+    }
+    output->stream = fdopen(descriptor, "wb");
+    return true;
+}
+
+/* Gives a file without a name a temporary one. */
+static int give_name(struct output *output)
+{
+    enum { MOST_TRIES = 1000 }; /* names that other runs left behind are in the way of this one's */
+    char name[PROCESS_FILE_BYTES];
+
+    process_file(name, fileno(output->stream));
+    for (int i = 0; i < MOST_TRIES; i++) {
+        char *path = memory_format("%s.%ld-%d", output->final_path, (long)getpid(), i);
+        if (linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
+            output->temporary_path = path;
+            return OK;
+        }
+        free(path);
+        if (errno != EEXIST)
+            break;
+    }
+    return ERROR;
+}
+
 static int open_temporary(struct output *output, struct error *error)
 {
+    if (open_unnamed(output))
+        return OK;
     output->temporary_path = memory_format("%s.XXXXXX", output->final_path);
     int descriptor = mkstemp(output->temporary_path);
     if (descriptor < 0)
@@ -41,14 +93,14 @@ int output_open(struct output *output, const char *path, struct error *error)
     }
 
     output->path = memory_duplicate_string(path);
-    char *resolved = realpath(path, NULL);
-    output->final_path = resolved ? resolved : memory_duplicate_string(path);
     int result = OK;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         output->stream = fopen(path, "wb");
         if (!output->stream)
             result = error_set_errno(error, "%s: cannot be written", path);
     } else {
+        char *resolved = realpath(path, NULL);
+        output->final_path = resolved ? resolved : memory_duplicate_string(path);
         result = open_temporary(output, error);
     }
     if (result != OK)
@@ -61,14 +113,16 @@ int output_commit(struct output *output, struct error *error)
     FILE *stream = output->stream;
     int failed = fflush(stream) != 0 || ferror(stream);
 
-    if (output->temporary_path && !failed)
+    if (output->final_path && !failed)
         failed = fsync(fileno(stream)) != 0;
+    if (output->final_path && !output->temporary_path && !failed)
+        failed = give_name(output) != OK;
     int number = errno;
     if (stream != stdout && fclose(stream) != 0 && !failed) {
         failed = 1;
         number = errno;
     }
-    if (output->temporary_path && !failed && rename(output->temporary_path, output->final_path)) {
+    if (output->final_path && !failed && rename(output->temporary_path, output->final_path)) {
         failed = 1;
         number = errno;
     }

@@ -1,9 +1,10 @@
 /*
  * output.h: a file that appears under its name only when it is complete.
  *
- * What is written goes to a new name in the same folder; output_commit syncs it and renames it, so
- * that a crash, a full disk or a signal leaves either the old file or the new one, never half of
- * one. Things that are not ordinary files (a pipe, /dev/null, a terminal) are written directly,
+ * What is written goes to a file without a name in the same folder; output_commit syncs it, gives it
+ * one, and renames it, so that a crash, a full disk or a signal leaves either the old file or the new
+ * one, never half of one, and nothing beside them. Where the file system has no files without names,
+ * it has a temporary one from the start, which a signal leaves behind. Things that are not ordinary files (a pipe, /dev/null, a terminal) are written directly,
  * because renaming over them would replace them.
  */
 #ifndef TRUEFLAME_OUTPUT_H
@@ -15,8 +16,8 @@
 struct output {
     FILE *stream;
     char *path;           /* what the user named; "standard output" where that is meant */
-    char *temporary_path; /* NULL: written directly */
-    char *final_path;     /* `path` with symbolic links followed */
+    char *final_path;     /* `path` with symbolic links followed; NULL: written directly */
+    char *temporary_path; /* NULL: it has no name yet */
 };
 
 /* `path` NULL or "-" is standard output. */

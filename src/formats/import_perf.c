@@ -148,8 +148,7 @@ static void read_frame(struct perf *perf, char *line)
     if (offset && !strncmp(offset, "+0x", 3) &&
         offset[3 + strspn(offset + 3, "0123456789abcdef")] == 0)
         *offset = 0;
-    *array_push(perf->inlined, perf->inlined_count, perf->inlined_capacity) =
-        *name ? name : "[unknown]";
+    *array_push(perf->inlined, perf->inlined_count, perf->inlined_capacity) = name;
     if (strcmp(object, "inlined"))
         add_frames(perf, object);
 }

@@ -297,7 +297,7 @@ static uint32_t function_of(struct reader *reader, uint64_t id, uint64_t mapping
         struct profile *profile = reader->maker.profile;
         char *name = text_of(reader, function->name), *file = text_of(reader, function->file);
         char *object = object_of(reader, mapping);
-        function->function = maker_function(&reader->maker, *name ? name : "[unknown]", object);
+        function->function = maker_function(&reader->maker, name, object);
         profile->functions[function->function].file = profile_intern(profile, file);
         profile->functions[function->function].line =
             function->line <= UINT32_MAX ? (uint32_t)function->line : 0;

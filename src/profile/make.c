@@ -79,7 +79,7 @@ uint32_t maker_function(struct profile_maker *maker, const char *name, const cha
     if (!strncmp(name, "py::", 4) && strchr(name + 4, ':'))
         return python_function(maker, name);
     uint32_t module = module_of(maker, object, MODULE_FILE);
-    uint32_t string = profile_intern(maker->profile, name);
+    uint32_t string = profile_intern(maker->profile, *name ? name : "[unknown]");
     uint32_t *place = map_place(&maker->functions, map_pair(module, string));
 
     if (*place == MAP_ABSENT)

@@ -1,10 +1,13 @@
 """What holds for every command: help, and one clear line for bad input."""
 import json
 import os
+import resource
+import signal
+import subprocess
 
 import pytest
 
-from support import imported, recorded, refused, run
+from support import TRUEFLAME, imported, recorded, refused, run
 
 FILE_COMMANDS = [("info",), ("report",), ("export", "-f", "folded"), ("diff", os.devnull)]
 
@@ -91,6 +94,22 @@ def test_a_full_disk_is_noticed(tmp_path):
     path = imported(tmp_path, "a 1\n")
     assert "/dev/full: cannot be written" in refused("export", path, "-f", "folded", "-o",
                                                      "/dev/full")
+
+
+def test_a_signal_leaves_nothing_behind(tmp_path):
+    """Killed in the middle of writing (by its limit on files, which comes at a place, not a time)."""
+    path = imported(tmp_path, "".join(f"a;b{i} 1\n" for i in range(2000)))
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+    done = subprocess.run([TRUEFLAME, "export", path, "-f", "json", "-o", folder / "x"],
+                          preexec_fn=limit)
+    assert done.returncode == -signal.SIGXFSZ
+    assert os.listdir(folder) == []
 
 
 def test_options_stand_before_or_after_the_file(tmp_path):

@@ -35,6 +35,11 @@ def test_names_may_have_spaces_and_digits(tmp_path):
     assert folded(imported(tmp_path, text)) == text
 
 
+def test_frames_without_a_name(tmp_path):
+    path = imported(tmp_path, "a;;b 1\n;a 2\na; 3\n")
+    assert folded(path) == "[unknown];a 2\na;[unknown] 3\na;[unknown];b 1\n"
+
+
 def test_large_counts_are_exact(tmp_path):
     text = f"a {2**63 + 12345}\nb {2**62 + 1}\n"
     assert folded(imported(tmp_path, text)) == text
