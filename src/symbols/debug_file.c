@@ -8,6 +8,7 @@
  *   by build id       DIR/.build-id/xx/yyyy.debug, then the same under /usr/lib/debug
  *   by debug link     beside the module, in .debug/ beside it, in DIR, DIR/its directory,
  *                     /usr/lib/debug/its directory
+ *   a package         beside the module or the debug file, in DIR: NAME.dwp
  */
 #include "symbols/debug_file.h"
 #include "common/memory.h"
@@ -216,4 +217,16 @@ bool debug_file_find_alternate(const struct elf_file *file, const struct symbols
         try_path(memory_format(SYSTEM_DEBUG_DIRECTORY "/.dwz/%s", file_name(name)), &wanted, found);
     free(build_id);
     return true;
+}
+
+/* Nothing in a package tells whose it is; but its units are found by numbers that no others have. */
+bool debug_file_find_package(const char *path, const struct symbols_options *options,
+                             struct elf_file *found)
+{
+    struct wanted any = {0};
+    bool taken = try_path(memory_format("%s.dwp", path), &any, found);
+
+    for (const char *const *extra = debug_directories(options); *extra && !taken; extra++)
+        taken = try_path(memory_format("%s/%s.dwp", *extra, file_name(path)), &any, found);
+    return taken;
 }

@@ -24,4 +24,9 @@ bool debug_file_find(const char *build_id, const struct elf_file *module,
 bool debug_file_find_alternate(const struct elf_file *file, const struct symbols_options *options,
                                struct elf_file *found);
 
+/* The package (.dwp) of the split debug info of the program or debug file at `path`: beside it, or in
+ * one of the debug directories. False when there is none. */
+bool debug_file_find_package(const char *path, const struct symbols_options *options,
+                             struct elf_file *found);
+
 #endif

@@ -26,11 +26,12 @@
 #define ALIGNMENT 8
 
 static const char *const wanted_names[] = {
-    ".debug_info",     ".debug_types",  ".debug_abbrev",   ".debug_line",        ".debug_str",
-    ".debug_line_str", ".debug_ranges", ".debug_rnglists", ".debug_str_offsets", ".debug_aranges",
+    ".debug_info",        ".debug_types",    ".debug_abbrev", ".debug_line",
+    ".debug_str",         ".debug_line_str", ".debug_ranges", ".debug_rnglists",
+    ".debug_str_offsets", ".debug_aranges",  ".debug_addr",
 };
 
-enum { WANTED_COUNT = sizeof wanted_names / sizeof *wanted_names };
+enum { WANTED_STRINGS = 4, WANTED_COUNT = sizeof wanted_names / sizeof *wanted_names };
 
 struct wanted_section {
     const char *bytes;   /* as they are in the file; NULL: it has no such section */
@@ -38,6 +39,7 @@ struct wanted_section {
     bool compressed;
     uint32_t compression; /* if so: ELFCOMPRESS_... */
     size_t size_bytes;    /* decompressed */
+    size_t spare_bytes;   /* behind them in the image */
     size_t offset;        /* in the image */
 };
 
@@ -74,8 +76,8 @@ static bool take_section(struct wanted_section *wanted, Elf *elf, Elf_Scn *secti
 }
 
 /* Whether the file is one to make an image of. Those with relocations, with functions in .dwo files
- * (which libdw looks for beside the file) and of 32 bits are not: they are rare. */
-static bool find_sections(Elf *elf, struct wanted_section wanted[WANTED_COUNT])
+ * (which libdw looks for beside the file) unless `split`, and of 32 bits are not: they are rare. */
+static bool find_sections(Elf *elf, bool split, struct wanted_section wanted[WANTED_COUNT])
 {
     size_t names;
     Elf_Scn *section = NULL;
@@ -89,7 +91,7 @@ static bool find_sections(Elf *elf, struct wanted_section wanted[WANTED_COUNT])
         if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
             !(name = elf_strptr(elf, names, header.sh_name)))
             continue;
-        if (strcmp(name, ".debug_addr") == 0 || strncmp(name, ".rela.debug", 11) == 0)
+        if ((strcmp(name, ".debug_addr") == 0 && !split) || strncmp(name, ".rela.debug", 11) == 0)
             return false;
         int number = wanted_number(name);
         if (number < 0 || wanted[number].bytes)
@@ -98,7 +100,7 @@ static bool find_sections(Elf *elf, struct wanted_section wanted[WANTED_COUNT])
             return false;
         any_compressed |= wanted[number].compressed;
     }
-    return any_compressed;
+    return any_compressed || split;
 }
 
 static bool decompress(const struct wanted_section *wanted, char *to)
@@ -159,7 +161,7 @@ static void write_headers(char *bytes, const struct wanted_section wanted[WANTED
             headers[i + 1] = (Elf64_Shdr){.sh_name = (Elf64_Word)name_offset(i),
                                           .sh_type = SHT_PROGBITS,
                                           .sh_offset = wanted[i].offset,
-                                          .sh_size = wanted[i].size_bytes,
+                                          .sh_size = wanted[i].size_bytes + wanted[i].spare_bytes,
                                           .sh_addralign = 1};
     }
     headers[WANTED_COUNT + 1] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
@@ -168,23 +170,31 @@ static void write_headers(char *bytes, const struct wanted_section wanted[WANTED
                                              .sh_addralign = 1};
 }
 
-struct debug_image debug_image_open(const struct elf_file *file)
+struct debug_image debug_image_open(const struct elf_file *file, bool spare)
 {
     struct wanted_section wanted[WANTED_COUNT] = {0};
     struct debug_image as_it_is = {.elf = file->elf};
     size_t size_bytes = sizeof(Elf64_Ehdr);
 
-    if (!find_sections(file->elf, wanted))
+    if (!find_sections(file->elf, spare, wanted))
         return as_it_is;
+    struct wanted_section *strings = &wanted[WANTED_STRINGS];
+    if (spare && strings->bytes)
+        strings->spare_bytes = DEBUG_IMAGE_SPARE_BYTES;
     for (int i = 0; i < WANTED_COUNT; i++) {
         wanted[i].offset = aligned(size_bytes);
-        size_bytes = wanted[i].offset + wanted[i].size_bytes;
+        size_bytes = wanted[i].offset + wanted[i].size_bytes + wanted[i].spare_bytes;
     }
     size_t names_offset = aligned(size_bytes);
     size_t headers_offset = aligned(names_offset + name_offset(WANTED_COUNT));
     size_bytes = headers_offset + (WANTED_COUNT + 2) * sizeof(Elf64_Shdr);
 
-    struct debug_image image = {.bytes = memory_allocate_zeroed(1, size_bytes)};
+    struct debug_image image = {.bytes = memory_allocate_zeroed(1, size_bytes),
+                                .size_bytes = size_bytes};
+    if (strings->spare_bytes) {
+        image.spare_offset = strings->size_bytes;
+        image.spare = image.bytes + strings->offset + strings->size_bytes;
+    }
     bool whole = true;
     for (int i = 0; i < WANTED_COUNT && whole; i++)
         whole = !wanted[i].bytes || decompress(&wanted[i], image.bytes + wanted[i].offset);

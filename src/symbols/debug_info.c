@@ -153,16 +153,13 @@ static size_t file_bytes(Elf *elf)
 static void open_split_unit(struct debug_info *info, Dwarf_CU *unit)
 {
     struct debug_reader *reader = info->reader;
-    Dwarf_Die die;
 
-    if (dwarf_cu_info(unit, NULL, NULL, NULL, &die, NULL, NULL, NULL) != 0 ||
-        dwarf_tag(&die) != DW_TAG_compile_unit) {
+    if (!debug_open_split(reader, unit)) {
         info->missing_split_count++;
         return;
     }
-    reader->tree_die = die;
-    reader->steps_left +=
-        (int64_t)file_bytes(dwarf_getelf(dwarf_cu_getdwarf(die.cu))) * STEPS_PER_BYTE;
+    Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(reader->tree_die.cu));
+    reader->steps_left += (int64_t)file_bytes(elf) * STEPS_PER_BYTE;
 }
 
 static void read_units(struct debug_info *info)
@@ -203,7 +200,8 @@ static Elf_Data *either_section(Elf *elf, const char *name, const char *other)
 }
 
 void debug_info_read(struct debug_info *info, const struct elf_file *file,
-                     const struct elf_file *alternate, const uint64_t *addresses, size_t count)
+                     const struct elf_file *alternate, const struct elf_file *package,
+                     const uint64_t *addresses, size_t count)
 {
     struct debug_reader *reader = memory_allocate_zeroed(1, sizeof *reader);
 
@@ -214,7 +212,8 @@ void debug_info_read(struct debug_info *info, const struct elf_file *file,
     reader->file = file;
     reader->addresses = addresses;
     reader->address_count = count;
-    reader->image = debug_image_open(file);
+    bool has_package = package && split_package_open(&reader->package, package);
+    reader->image = debug_image_open(file, has_package);
     reader->dwarf = dwarf_begin_elf(reader->image.elf, DWARF_C_READ, NULL);
     if (!reader->dwarf) {
         forget_unit(info, (uint32_t)info->unit_count++);
@@ -228,7 +227,7 @@ void debug_info_read(struct debug_info *info, const struct elf_file *file,
     if (entries && aranges)
         debug_read_aranges(reader, entries, aranges);
     if (alternate) {
-        reader->alternate_image = debug_image_open(alternate);
+        reader->alternate_image = debug_image_open(alternate, false);
         reader->alternate = dwarf_begin_elf(reader->alternate_image.elf, DWARF_C_READ, NULL);
     }
     if (reader->alternate)

@@ -55,10 +55,11 @@ struct debug_info {
 };
 
 /* Reads what the DWARF in `file` says about `addresses` (sorted, no two the same). `alternate` is
- * the file that dwz moved common parts to, or NULL. Both files must stay open until
- * debug_info_free. Never fails: what cannot be read is counted and has no answers. */
+ * the file that dwz moved common parts to, or NULL; `package` has its split units, or is NULL. The
+ * files must stay open until debug_info_free. Never fails: what cannot be read is counted and has no answers. */
 void debug_info_read(struct debug_info *info, const struct elf_file *file,
-                     const struct elf_file *alternate, const uint64_t *addresses, size_t count);
+                     const struct elf_file *alternate, const struct elf_file *package,
+                     const uint64_t *addresses, size_t count);
 void debug_info_free(struct debug_info *info);
 
 #endif

@@ -7,6 +7,7 @@
 #include "symbols/debug_image.h"
 #include "symbols/debug_info.h"
 #include "symbols/pair_map.h"
+#include "symbols/split_package.h"
 
 #include <elfutils/libdw.h>
 
@@ -23,6 +24,7 @@ struct level {
 struct debug_reader {
     Dwarf *dwarf, *alternate;
     struct debug_image image, alternate_image; /* what those two were opened from */
+    struct split_package package;              /* used where the image has room to say so */
     Elf_Data *lines;                           /* .debug_line; NULL when there is none */
     const struct elf_file *file;
     const uint64_t *addresses;
@@ -90,6 +92,9 @@ void debug_want_scope(struct debug_reader *reader, const Dwarf_Die *declaration,
 
 /* Finds the scopes asked for: another walk, only over units that have such functions. */
 void debug_find_scopes(struct debug_info *info);
+
+/* Sets tree_die to that of a split unit; unit_die is its skeleton. False when it was not found. */
+bool debug_open_split(struct debug_reader *reader, Dwarf_CU *unit);
 
 /* The function whose declaration `die`, or what it refers to, is. */
 uint32_t debug_function_of(struct debug_info *info, Dwarf_Die *die);

@@ -42,6 +42,17 @@ static void note_damage(struct module_code *code)
                                      debug->missing_split_count, debug->unit_count));
 }
 
+/* Split units have their addresses in a section of their own. */
+static bool find_package(struct module_code *code, const struct elf_file *file,
+                         const struct symbols_options *options)
+{
+    if (!elf_file_section(file->elf, ".debug_addr"))
+        return false;
+    return debug_file_find_package(file->path, options, &code->package) ||
+           (code->file.path && code->file.path != file->path &&
+            debug_file_find_package(code->file.path, options, &code->package));
+}
+
 void module_code_read_debug(struct module_code *code, const struct symbols_options *options,
                             const uint64_t *addresses, size_t address_count)
 {
@@ -57,7 +68,9 @@ void module_code_read_debug(struct module_code *code, const struct symbols_optio
         elf_file_close(&code->alternate);
     const struct elf_file *alternate = code->alternate.elf ? &code->alternate : NULL;
 
-    debug_info_read(&code->debug, file, alternate, addresses, address_count);
+    const struct elf_file *package = find_package(code, file, options) ? &code->package : NULL;
+
+    debug_info_read(&code->debug, file, alternate, package, addresses, address_count);
     code->has_debug =
         !code->debug.gave_up && (code->debug.damaged_unit_count == 0 ||
                                  code->debug.damaged_unit_count < code->debug.unit_count);
@@ -102,6 +115,7 @@ void module_code_close(struct module_code *code)
 {
     debug_info_free(&code->debug);
     symbol_table_free(&code->table);
+    elf_file_close(&code->package);
     elf_file_close(&code->alternate);
     elf_file_close(&code->debug_file);
     elf_file_close(&code->file);

@@ -12,6 +12,7 @@ struct module_code {
     struct elf_file file;       /* the module's own; closed when it was not found */
     struct elf_file debug_file; /* its separate debug file; closed when there is none */
     struct elf_file alternate;  /* what dwz moved away; closed when there is none */
+    struct elf_file package;    /* of its split units; closed when there is none */
     struct symbol_table table;
     struct debug_info debug;
     bool found;                  /* at least one of the files */

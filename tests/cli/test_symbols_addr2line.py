@@ -180,6 +180,66 @@ def test_dwz_with_a_common_file(tmp_path):
     assert mine == expected
 
 
+PACKAGED = {
+    "g++-split": ("g++ -O2 -g -gsplit-dwarf", "llvm-dwp"),
+    "g++-split-dwarf4": ("g++ -O2 -g -gdwarf-4 -gsplit-dwarf", "dwp"),
+    "clang++-split": ("clang++ -O2 -g -gsplit-dwarf -fno-split-dwarf-inlining", "llvm-dwp"),
+}
+
+
+def packaged(form, folder):
+    """A program with split debug info; what it says, as .dwo files; and those files in a package."""
+    command, tool = PACKAGED[form]
+    compiler = command.split()[0]
+    for needed in (compiler, tool):
+        if not shutil.which(needed):
+            pytest.skip(f"no {needed}")
+    program, split = str(folder / "program"), str(folder / "chains.dwo")
+    for arguments in (["-c", os.path.join(SOURCES, "chains.cpp"), "-o", "chains.o"],
+                      ["chains.o", "-o", program]):
+        done = subprocess.run([*command.split(), *arguments], cwd=folder, capture_output=True,
+                              text=True)
+        assert done.returncode == 0, done.stderr
+    addresses = instruction_addresses(program)
+    expected = ours(program, addresses)
+    assert expected[1] == "symbols: debug\nnote: \n"
+    done = subprocess.run([tool, split, "-o", program + ".dwp"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    os.remove(split)
+    return program, addresses, expected
+
+
+@pytest.mark.parametrize("form", PACKAGED)
+def test_a_package_of_split_debug_info(form, tmp_path):
+    program, addresses, expected = packaged(form, tmp_path)
+    assert ours(program, addresses) == expected
+    (tmp_path / "x").mkdir()
+    shutil.move(program + ".dwp", tmp_path / "x")
+    mine, said = ours(program, addresses)
+    assert "1 of 1" in said and mine != expected[0]
+    assert ours(program, addresses, f"--debug-dir={tmp_path / 'x'}") == expected
+
+
+def test_a_damaged_package(tmp_path):
+    """Every index is too short, and every number in it is wrong once: never a crash."""
+    program, addresses, expected = packaged("g++-split-dwarf4", tmp_path)
+    package = tmp_path / "program.dwp"
+    whole = package.read_bytes()
+    row = next(line.split() for line in
+               run("readelf", "-SW", str(package)).stdout.replace("[ ", "[").splitlines()
+               if ".debug_cu_index" in line)
+    start, size = int(row[4], 16), int(row[5], 16)
+    for at in range(start, start + size, 4):
+        for value in (b"\xff\xff\xff\xff", b"\1\0\0\0"):
+            package.write_bytes(whole[:at] + value + whole[at + 4:])
+            mine, _ = ours(program, addresses[::50])
+            assert mine.keys() == {int(text, 16) for text in addresses[::50]}
+    package.write_bytes(whole[:len(whole) // 2])
+    assert "1 of 1" in ours(program, addresses)[1]
+    package.write_bytes(whole)
+    assert ours(program, addresses) == expected
+
+
 def build_id_of(program):
     return run("readelf", "-n", program).stdout.split("Build ID: ")[1].split()[0]
 
