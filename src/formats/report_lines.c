@@ -1,8 +1,8 @@
 /*
  * report_lines.c: a source file with the instructions of each line.
  *
- * The file is named as the debug info names it or by any end of that path ("work.c" for
- * "/src/app/work.c"). Its text is shown where it can be read.
+ * The file is named as the debug info names it, by any end of that path ("work.c" for
+ * "/src/app/work.c"), or by a path that leads to it from here. Its text is shown where it can be read.
  */
 #include "common/file.h"
 #include "common/json.h"
@@ -115,27 +115,36 @@ static void write_text(const struct profile *profile, const struct source_lines 
     }
 }
 
+static bool has_file(const struct profile *profile, const struct source_lines *lines,
+                     const char *file)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        if (names_file(profile_string(profile, lines->lines[i].file), file))
+            return true;
+    return false;
+}
+
 int report_lines(const struct profile *profile, const struct transforms *transforms,
                  const char *file, const struct report_options *options, FILE *stream,
                  struct error *error)
 {
     struct source_lines lines;
-    bool found = false;
+    char *absolute = NULL;
 
     source_lines_collect(&lines, profile, transforms->choice.part, transforms->python);
-    for (size_t i = 0; i < lines.count && !found; i++)
-        found = names_file(profile_string(profile, lines.lines[i].file), file);
-    if (!found) {
-        source_lines_free(&lines);
-        return error_set(
+    if (!has_file(profile, &lines, file))
+        absolute = realpath(file, NULL);
+    const char *known = absolute ? absolute : file;
+    int result = OK;
+    if (!has_file(profile, &lines, known))
+        result = error_set(
             error, "--lines=%s: the profile knows no line of such a file%s", file,
             profile->meta.detail == DETAIL_LINE ? "" : "; it was recorded at function detail");
-    }
-    uint64_t total = profile_total_instructions(profile);
-    if (options->json)
-        write_json(profile, &lines, file, total, stream);
+    else if (options->json)
+        write_json(profile, &lines, known, lines.total_instructions, stream);
     else
-        write_text(profile, &lines, file, total, options, stream);
+        write_text(profile, &lines, known, lines.total_instructions, options, stream);
+    free(absolute);
     source_lines_free(&lines);
-    return OK;
+    return result;
 }

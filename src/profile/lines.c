@@ -94,6 +94,8 @@ void source_lines_collect(struct source_lines *lines, const struct profile *prof
     struct function_lines python;
 
     *lines = (struct source_lines){0};
+    for (size_t i = 0; i < profile->context_count; i++)
+        lines->total_instructions += chosen[i] ? profile->contexts[i].self_instructions : 0;
     add_blocks(lines, &index, profile, chosen);
     python_function_lines(&python, profile, mode, chosen);
     for (size_t i = 0; i < python.count; i++) {

@@ -23,6 +23,7 @@ struct source_line {
 struct source_lines {
     struct source_line *lines; /* sorted by file (its text), then line */
     size_t count, capacity;
+    uint64_t total_instructions; /* also of what has no line */
 };
 
 /* `part` NULL: all parts. */

@@ -115,6 +115,13 @@ test('printed: light, without controls, the graph whole', async (t) => {
     assert.equal(await page.locator('.tools').isVisible(), true);
 });
 
+test('what to click on is not printed', async (t) => {
+    const page = await open(t, 'app');
+    assert.equal(await page.locator('#details .hint').isVisible(), true);
+    await page.emulateMedia({ media: 'print' });
+    assert.equal(await page.locator('#details .hint').isVisible(), false);
+});
+
 test('a long table is printed in part, without empty pages', async (t) => {
     const page = await open(t, 'crowd', '#v=functions');
     await page.emulateMedia({ media: 'print' });

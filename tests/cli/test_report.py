@@ -10,7 +10,7 @@ import termios
 
 import pytest
 
-from support import TRUEFLAME, folded, imported, refused, run
+from support import ROOT, TRUEFLAME, folded, imported, refused, run
 
 TREE = "a 1\na;b 2\na;b;a 4\na;b;a;b 8\na;c 16\nc 32\n"
 
@@ -108,6 +108,26 @@ def test_lines_add_up_to_the_functions_of_the_file(program_flame):
 
 def test_lines_show_the_source(program_flame):
     assert "sink += i;" in report(program_flame, "--lines=program.c")
+
+
+def test_lines_of_a_file_by_a_path_from_here(program_flame):
+    source = json.loads(report(program_flame, "--lines=program.c", "--json"))["lines"][0]["file"]
+    for path in (os.path.relpath(source), os.path.join(".", os.path.relpath(source))):
+        assert "sink += i;" in report(program_flame, f"--lines={path}")
+
+
+def test_lines_of_a_part_are_of_that_part(tmp_path):
+    source, program, path = (tmp_path / name for name in ("parts.c", "parts", "parts.flame"))
+    source.write_text("""
+        #include <trueflame/trueflame.h>
+        int main(void) { TRUEFLAME_DUMP("before"); return 0; }
+        """)
+    subprocess.run(["gcc", "-g", f"-I{ROOT}/include", source, "-o", program], check=True)
+    run("record", "-o", path, program)
+    for part in ([], ["--part="], ["--part=before"]):
+        lines = json.loads(report(path, "--json", "--lines=parts.c", *part))
+        flat = json.loads(report(path, "--json", *part))
+        assert lines["total_instructions"] == flat["total_instructions"]
 
 
 def test_lines_of_an_unknown_file(program_flame, tmp_path):
