@@ -389,17 +389,29 @@ void core_thread_end(struct core *core, struct thread *thread)
     thread->stack = NULL;
 }
 
-/* The other threads' stacks are gone, though their memory is still there. Stacks of coroutines
- * stay: any of them may be resumed by the thread that goes on. */
-void core_forked(struct core *core, struct thread *thread)
+/* The other threads are gone, and their stacks, though their memory is still there: those that ended
+ * long before are the parent's too, which may have had thousands. */
+static void forget_other_threads(struct core *core, struct thread *thread)
 {
     for (struct thread *other = core->threads; other; other = other->next)
         if (other != thread && !other->ended)
             core_thread_end(core, other);
+    core->threads = thread;
+    thread->next = NULL;
+    thread->number = core->thread_count = 1;
+}
+
+/* Stacks of coroutines stay: any of them may be resumed by the thread that goes on, and is its own
+ * then, whoever began it. */
+void core_forked(struct core *core, struct thread *thread)
+{
+    forget_other_threads(core, thread);
     for (uint32_t i = 0; i < core->part_count; i++)
         core->parts[i].dropped = true;
-    for (uint32_t i = 0; i < core->root_count; i++)
+    for (uint32_t i = 0; i < core->root_count; i++) {
         core->roots[i].plane = PLANE_INHERITED;
+        core->roots[i].thread = thread;
+    }
     for (struct stack *stack = core->stacks; stack; stack = stack->next) {
         stack->plane = PLANE_INHERITED;
         stack_inherit_swapped(stack);

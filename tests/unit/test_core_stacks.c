@@ -294,12 +294,30 @@ static void the_child_of_a_fork_goes_on_with_costs_at_zero(void **state)
                          "call g; run 3; longjmp A; call f; call g; run 1; fork; run 4; ret; run 5;"
                          "ret; run 6");
     machine_assert_tree(machine, 2,
-                        "1 main 6 0\n"
-                        "1 main;f 5 0\n"
-                        "1 main;f;g 4 0\n");
+                        "main 6 0\n"
+                        "main;f 5 0\n"
+                        "main;f;g 4 0\n");
     assert_true(machine_core(machine)->parts[0].dropped);
     assert_false(machine_core(machine)->parts[1].dropped);
     machine_assert_repairs(machine, "");
+    machine_free(machine);
+}
+
+/* Neither those that ended nor those that run, and its own are counted from it on. */
+static void the_child_of_a_fork_has_none_of_the_other_threads(void **state)
+{
+    struct machine *machine = machine_new(&(struct core_options){0}, false);
+
+    (void)state;
+    machine_run(machine, "thread 2 start 0x600ff000; run 1; end; thread 3 co 0x700ff000; run 1;"
+                         "fork; run 4");
+    machine_assert_tree(machine, 2, "co 4 0\n");
+    assert_int_equal(machine_core(machine)->thread_count, 1);
+    machine_run(machine, "thread 2 start 0x600ff000; run 2; call f; run 3; switch 3; run 1");
+    machine_assert_tree(machine, 2,
+                        "1 co 5 0\n"
+                        "2 start 2 1\n"
+                        "2 start;f 3 1\n");
     machine_free(machine);
 }
 
@@ -326,6 +344,7 @@ int main(void)
         TEST(each_thread_has_a_root),
         TEST(a_thread_that_moves_in_where_another_ended),
         TEST(the_child_of_a_fork_goes_on_with_costs_at_zero),
+        TEST(the_child_of_a_fork_has_none_of_the_other_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
