@@ -13,8 +13,10 @@
 #include "engines/native/text.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 
 static const char *program;
+static bool memory_is_open; /* the program has opened its own /proc/.../mem */
 
 void proc_set_program(const char *path)
 {
@@ -76,13 +78,13 @@ static bool take_path(uint64_t address, char path[PATH_BYTES])
 
 /* What the path at `address` names in the process's own folder of /proc, or its thread's, however it
  * gets there: one of the files that show the engine. Of another process under the engine, `exe`. */
-enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS };
+enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS, OWN_MEM };
 
 /* `program` is the one that it is the link of, if it is that. */
 static enum own_file own_file(long folder, uint64_t address, char program_path[PATH_BYTES])
 {
     static const char *const names[] = {
-        [OWN_EXE] = "exe", [OWN_MAPS] = "maps", [OWN_SMAPS] = "smaps"};
+        [OWN_EXE] = "exe", [OWN_MAPS] = "maps", [OWN_SMAPS] = "smaps", [OWN_MEM] = "mem"};
     char path[PATH_BYTES];
     size_t name = 0;
     if (!take_path(address, path))
@@ -91,10 +93,10 @@ static enum own_file own_file(long folder, uint64_t address, char program_path[P
         if (path[i] == '/')
             name = i + 1;
     enum own_file file = OWN_EXE;
-    while (file <= OWN_SMAPS && strcmp(path + name, names[file]))
+    while (file <= OWN_MEM && strcmp(path + name, names[file]))
         file++;
     path[name] = 0;
-    if (file > OWN_SMAPS || !resolve(folder, path, program_path, PATH_BYTES))
+    if (file > OWN_MEM || !resolve(folder, path, program_path, PATH_BYTES))
         return OWN_NONE;
     uint64_t pid = process_of(program_path);
     if (!pid || (file != OWN_EXE && pid != (uint64_t)sys(getpid)))
@@ -162,6 +164,9 @@ static long open_file(struct native_thread *thread, long folder, unsigned path_r
         return proc_open_maps("/proc/self/maps", flags);
     case OWN_SMAPS:
         return proc_open_maps("/proc/self/smaps", flags);
+    case OWN_MEM:
+        memory_is_open = true;
+        return syscalls_pass_on(thread);
     default:
         return syscalls_pass_on(thread);
     }
@@ -210,4 +215,45 @@ long proc_call_newfstatat(struct native_thread *thread)
 long proc_call_statx(struct native_thread *thread)
 {
     return call_path_at(thread, thread->registers[REGISTER_RDX]);
+}
+
+/* ---- memory that is written as a file ---- */
+
+/* Is the file the memory of this process? Its link says so, whatever path it was opened by. */
+static bool is_own_memory(int file)
+{
+    char link[32], path[64];
+    struct string_builder builder = {link, 0, sizeof link};
+    string_add(&builder, "/proc/self/fd/");
+    string_add_number(&builder, file, 10);
+    long length = sys(readlink, link, path, sizeof path - 1);
+    if (sys_failed(length) || length < 4 || memcmp(path + length - 4, "/mem", 4) != 0)
+        return false;
+    path[length - 4] = 0;
+    return process_of(path) == (uint64_t)sys(getpid);
+}
+
+/* The kernel writes also where the program may not: into code. Julia's compiler, and those who put
+ * breakpoints into themselves, change it so. */
+static long call_write(struct native_thread *thread, bool has_offset)
+{
+    const uint64_t *r = thread->registers;
+    int file = (int)r[REGISTER_RDI];
+    if (!memory_is_open || !is_own_memory(file))
+        return syscalls_pass_on(thread);
+    uint64_t start = has_offset ? r[REGISTER_R10] : (uint64_t)sys(lseek, file, 0, SEEK_CUR);
+    long result = syscalls_pass_on(thread);
+    if (result > 0)
+        syscalls_code_changed(start, start + result);
+    return result;
+}
+
+long proc_call_write(struct native_thread *thread)
+{
+    return call_write(thread, false);
+}
+
+long proc_call_pwrite(struct native_thread *thread)
+{
+    return call_write(thread, true);
 }

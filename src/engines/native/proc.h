@@ -23,6 +23,8 @@ long proc_call_path(struct native_thread *thread);    /* the path is the first a
 long proc_call_path_at(struct native_thread *thread); /* it is the second */
 long proc_call_newfstatat(struct native_thread *thread);
 long proc_call_statx(struct native_thread *thread);
+long proc_call_write(struct native_thread *thread);
+long proc_call_pwrite(struct native_thread *thread); /* the offset is the fourth argument */
 
 /* proc_maps.c: the program that another process runs under the engine; false: it is none. */
 bool proc_program_of(uint64_t pid, char *path, size_t size);

@@ -66,6 +66,15 @@ static bool had_code(uint64_t start, uint64_t end)
     return false;
 }
 
+void syscalls_code_changed(uint64_t start, uint64_t end)
+{
+    if (!had_code(start, end))
+        return;
+    lock_take(&cache.lock);
+    cache_invalidate(start, end);
+    lock_give(&cache.lock);
+}
+
 /* Libraries are wanted below 2 GB (layout.h); the dynamic loader gives itself away by
  * MAP_DENYWRITE, which nobody else has used for decades. */
 static bool wants_low_place(const uint64_t *r)
@@ -400,6 +409,11 @@ static const syscall_function table[512] = {
     [__NR_readlinkat] = proc_call_readlinkat,
     [__NR_open] = proc_call_open,
     [__NR_openat] = proc_call_openat,
+    [__NR_write] = proc_call_write,
+    [__NR_writev] = proc_call_write,
+    [__NR_pwrite64] = proc_call_pwrite,
+    [__NR_pwritev] = proc_call_pwrite,
+    [__NR_pwritev2] = proc_call_pwrite,
     [__NR_stat] = proc_call_path,
     [__NR_access] = proc_call_path,
     [__NR_newfstatat] = proc_call_newfstatat,

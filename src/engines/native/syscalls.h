@@ -20,4 +20,7 @@ bool syscalls_perform(struct native_thread *thread);
 /* Makes the call in the thread's registers; its result, or SYSCALL_NOT_BEGUN. */
 long syscalls_pass_on(struct native_thread *thread);
 
+/* What stands there is other code than before, though nothing was mapped. No lock is held. */
+void syscalls_code_changed(uint64_t start, uint64_t end);
+
 #endif

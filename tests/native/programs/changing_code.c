@@ -1,9 +1,12 @@
 /*
  * changing_code.c: code that is written while the program runs: in memory that is writable and
  * executable at once, by others and by the instruction before, in memory that is flipped, through a
- * second mapping, moved by mremap, and mapped anew at an old address.
+ * second mapping, moved by mremap, mapped anew at an old address, and written as a file, where the
+ * program may not write.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,22 +58,47 @@ static long change_themselves(unsigned char *at)
     return sum;
 }
 
+/* Code of the program's own file, alone in its page. */
+static int __attribute__((noinline, aligned(4096))) written_over(void)
+{
+    __asm__ volatile("nop; nop; nop; nop; nop; nop");
+    return 1;
+}
+
+static long change_as_a_file(unsigned char *code)
+{
+    unsigned char bytes[6];
+    long sum = 0;
+    int memory = open("/proc/self/mem", O_RDWR);
+    for (int i = 0; i < 100; i++) {
+        put(bytes, i);
+        if (pwrite(memory, bytes, sizeof bytes, (off_t)(uintptr_t)code) != sizeof bytes)
+            return -1;
+        lseek(memory, (off_t)(uintptr_t)written_over, SEEK_SET);
+        if (write(memory, bytes, sizeof bytes) != sizeof bytes)
+            return -2;
+        sum += call(code) + 3 * written_over();
+    }
+    close(memory);
+    return sum;
+}
+
 int main(void)
 {
-    const int private = MAP_PRIVATE | MAP_ANONYMOUS, write = PROT_READ | PROT_WRITE,
+    const int private = MAP_PRIVATE | MAP_ANONYMOUS, writable = PROT_READ | PROT_WRITE,
               execute = PROT_READ | PROT_EXEC;
     long sum = 0;
-    unsigned char *both = map(write | PROT_EXEC, private, -1);
+    unsigned char *both = map(writable | PROT_EXEC, private, -1);
     for (int i = 0; i < 1000; i++) {
         put(both, i);
         sum += call(both) + call(both);
     }
     printf("writable %ld\n", sum);
     printf("by themselves %ld\n", change_themselves(both + 1024));
-    unsigned char *flipped = map(write, private, -1);
+    unsigned char *flipped = map(writable, private, -1);
     sum = 0;
     for (int i = 0; i < 300; i++) {
-        mprotect(flipped, 4096, write);
+        mprotect(flipped, 4096, writable);
         put(flipped, i);
         mprotect(flipped, 4096, execute);
         sum += call(flipped);
@@ -79,7 +107,7 @@ int main(void)
     int file = memfd_create("code", 0);
     if (ftruncate(file, 4096))
         return 2;
-    unsigned char *one = map(write, MAP_SHARED, file), *two = map(execute, MAP_SHARED, file);
+    unsigned char *one = map(writable, MAP_SHARED, file), *two = map(execute, MAP_SHARED, file);
     sum = 0;
     for (int i = 0; i < 300; i++) {
         put(one, i);
@@ -89,11 +117,12 @@ int main(void)
     unsigned char *moved = mremap(flipped, 4096, 8192, MREMAP_MAYMOVE);
     printf("moved %d\n", call(moved));
     for (int i = 0; i < 50; i++) {
-        moved = mmap(moved, 4096, write, private | MAP_FIXED, -1, 0);
+        moved = mmap(moved, 4096, writable, private | MAP_FIXED, -1, 0);
         put(moved, i);
         mprotect(moved, 4096, execute);
         sum += call(moved);
     }
     printf("anew %ld\n", sum);
+    printf("as a file %ld\n", change_as_a_file(moved));
     return 0;
 }
