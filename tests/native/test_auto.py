@@ -38,6 +38,15 @@ def test_native_alone_refuses_with_that_line(compiled, folder):
     assert done.stderr.decode() == f"trueflame: {program} is linked at an address the engine uses\n"
 
 
+def test_a_child_that_native_refuses_runs_by_itself(compiled, folder):
+    program = compiled("nested", "-static", "-no-pie", TAKEN)
+    command = ["sh", "-c", f"{program}; echo $?; exec {program}"]
+    alone = run(command)
+    done, info = record(folder, command)
+    assert (done.stdout, done.returncode) == (alone.stdout, alone.returncode), done.stderr
+    assert info["total_instructions"] > 0
+
+
 def recorded_within(folder, kilobytes, command):
     """With so much address space and no way to more, as batch systems have it."""
     done = run(["sh", "-c", f'ulimit -v {kilobytes}; exec "$@"', "sh", TRUEFLAME, "record", "-o",

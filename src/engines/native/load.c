@@ -448,6 +448,20 @@ static bool changes_user(long file)
     return sys_failed(sys(fstat, file, &status)) || (status.st_mode & (S_ISUID | S_ISGID));
 }
 
+/* Is the program linked where the engine is? As a few emulators are, and the engine itself. */
+static bool wants_our_place(long file, const Elf64_Ehdr *header)
+{
+    Elf64_Phdr segment;
+    if (header->e_type != ET_EXEC)
+        return false;
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (read_at(file, &segment, sizeof segment, header->e_phoff + i * sizeof segment) &&
+            segment.p_type == PT_LOAD &&
+            engine_owns(segment.p_vaddr, segment.p_vaddr + segment.p_memsz))
+            return true;
+    return false;
+}
+
 static long check_file(long file, char *next, size_t next_size)
 {
     Elf64_Ehdr header;
@@ -461,7 +475,7 @@ static long check_file(long file, char *next, size_t next_size)
     if (!read_at(file, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG))
         return -ENOEXEC;
     bool ours = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
-    return ours && !changes_user(file) ? 0 : LOAD_FOREIGN;
+    return ours && !changes_user(file) && !wants_our_place(file, &header) ? 0 : LOAD_FOREIGN;
 }
 
 long load_check(const char *path)
