@@ -245,3 +245,34 @@ def test_lines_of_a_function_that_forks(python, tmp_path):
         assert sum(found[engine].values()) == sum(self_of(flame, str(program), "mixed").values())
     assert {11, 12, 13, 14, 15} <= set(found["native"])
     assert found["native"] == found["valgrind"]
+
+
+MADE = """\
+def call(function):
+    for k in range(10):
+        function(k)
+
+for i in range(12):
+    names = {}
+    exec(f"def made{i % 3}(n):" + chr(10) * (i % 4 + 1) + " return n", globals(), names)
+    call(names[f"made{i % 3}"])
+"""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_functions_that_follow_each_other_at_one_address(python, tmp_path):
+    """One line calls them, one after the other: what it called last is no more."""
+    version, path = python
+    if not path:
+        pytest.skip(f"Python {version} is not installed")
+    program = tmp_path / "made.py"
+    program.write_text(MADE)
+    found = {}
+    for engine in support.ENGINES:
+        flame = tmp_path / f"{engine}.flame"
+        support.record(path, flame, "-S", program, options=["--detail=line"], engine=engine)
+        found[engine] = by_line(flame, "<string>")
+        calls = {row["name"]: row["calls"] for row in report(flame, "--python=only")["functions"]}
+        assert [calls[f"py::made{i}:<string>"] for i in range(3)] == [40, 40, 40]
+    assert {2, 3, 4, 5} <= set(found["native"])
+    assert found["native"] == found["valgrind"]

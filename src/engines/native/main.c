@@ -25,6 +25,7 @@
  *     python_watch.c  Python frames                  proc_maps.c  /proc/self/maps
  *     python_fast.c   those that stay in the cache  python_counts.c  and their lines
  *     python_codes.c  the code they run              python_again.c  those that cannot be watched
+ *     python_calls.c  calls that were made before
  *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
  *     places.c        and one set of addresses      order.c    whose turn it is
  *     waits.c         and waits with a limit

@@ -3,6 +3,7 @@
 #include "core/python.h"
 #include "engines/native/arena.h"
 #include "engines/native/fast.h"
+#include "engines/native/python_calls.h"
 #include "engines/native/python_line.h"
 #include "engines/native/record.h"
 
@@ -49,6 +50,7 @@ void python_remember(struct native_thread *thread)
     if (!function || called->function != function ||
         called->parent != python_calling(&core, caller))
         return;
+    python_calls_begin(thread);
     if (thread->python_codes == no_codes)
         thread->python_codes = arena_allocate(sizeof no_codes);
     unsigned hash = (uintptr_t)function >> 4 ^ (uintptr_t)function >> 7;
@@ -76,4 +78,5 @@ void python_forget(struct native_thread *thread, uint64_t code)
     struct python_code_slot *slot = python_code_slot(thread, code);
     if (slot->code == code)
         slot->code = 0;
+    python_calls_forget(thread, code);
 }

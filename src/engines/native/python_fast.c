@@ -4,6 +4,7 @@
 #include "core/python.h"
 #include "engines/native/children.h"
 #include "engines/native/fast.h"
+#include "engines/native/python_calls.h"
 #include "engines/native/python_codes.h"
 #include "engines/native/python_line.h"
 #include "engines/native/python_pieces.h"
@@ -60,26 +61,10 @@ static void emit_word(struct emitter *e, const struct python_module *module)
     emit_bytes(e, "\x48\x8d\x44\x04\x08", 5); /* lea rax, [rsp + rax + 8] */
 }
 
-/* The evaluator is called for the frame in rsi. The context that this will run in is asked for a
- * hundred instructions later: until then it is fetched, if it is beside the current one. Nothing is
- * believed of what the code's slot says: where it is another's, something is fetched in vain, which
- * costs less than to ask. Loses rcx. */
-static void emit_foresee_frame(struct emitter *e, const struct python_layout *layout)
-{
-    emit_bytes(e, "\x48\x8b\x8e", 3); /* mov rcx, [rsi + frame_code] */
-    emit_u32(e, layout->frame_code);
-    op_constant32(e, 4, RCX, PYTHON_CODE_MASK);
-    op_thread(e, OP_ADD, RCX, FIELD(python_codes));
-    op_memory(e, OP_LOAD, RCX, RCX, offsetof(struct python_code_slot, beside));
-    op_thread(e, OP_ADD, RCX, FIELD(hot.current));
-    op_memory(e, OP_LOAD, RCX, RCX, offsetof(struct context_slot, child));
-    emit_prefetch(e, RCX, 0);
-}
-
 static void emit_enter(struct emitter *e, const struct python_module *module)
 {
     if (has_lines())
-        emit_foresee_frame(e, &module->layout);
+        emit_foresee_call(e, &module->layout);
     emit_constant(e, RAX, (uint64_t)&core.python.module);
     emit_constant(e, RCX, (uint64_t)module);
     op_memory(e, OP_COMPARE, RCX, RAX, 0);
@@ -152,16 +137,21 @@ static void emit_code_lines(struct emitter *e, const struct python_layout *layou
     op_far(e, OP_STORE, RCX, RDX, OWN(place.lines));
 }
 
-/* rcx = the function whose code the frame in rax runs, if the thread knows it; rax = where a context
- * has its slot for it. The new entry at rdx has its lines. */
+/* The frame in rax is no shim. */
+static void emit_refuse_shim(struct emitter *e, const struct python_layout *layout)
+{
+    if (!layout->frame_owner)
+        return;
+    compare_byte(e, RAX, layout->frame_owner, layout->shim_owner);
+    jump_if(e, IF_NOT_BELOW, slow);
+}
+
+/* rcx = the function whose code the frame in thread.target runs, if the thread knows it; rax = where a
+ * context has its slot for it. The new entry at rdx has its lines. */
 static void emit_code(struct emitter *e, const struct python_layout *layout)
 {
-    if (layout->frame_owner) {
-        compare_byte(e, RAX, layout->frame_owner, layout->shim_owner);
-        jump_if(e, IF_NOT_BELOW, slow);
-    }
-    op_far(e, OP_LOAD, RCX, RAX, layout->frame_code);
-    op_constant8(e, 4, RCX, -8); /* references may have tags */
+    emit_load(e, RCX, FIELD(target));
+    emit_frame_code(e, layout);
     op_register32(e, OP_LOAD, RAX, RCX);
     op_constant32(e, 4, RAX, PYTHON_CODE_MASK);
     op_thread(e, OP_ADD, RAX, FIELD(python_codes));
@@ -203,17 +193,13 @@ static void emit_child(struct emitter *e)
 static void emit_count_call(struct emitter *e, const struct python_layout *layout)
 {
     uint8_t *runs = NULL, *makes = NULL;
-    if (has_lines()) {
+    if (has_lines())
         vectors_emit_settle_line(e, RDX);
-        op_memory(e, OP_LOAD, RCX, RAX, CONTEXT(counters));
-        emit_store(e, FIELD(counters), RCX);
-    }
     if (layout->frame_owner) {
         emit_load(e, RCX, FIELD(target));
         compare_byte(e, RCX, layout->frame_owner, OWNED_BY_GENERATOR);
         runs = jump_ahead(e, IF_EQUAL);
-        op_far(e, OP_LOAD, RCX, RCX, layout->frame_code);
-        op_constant8(e, 4, RCX, -8);
+        emit_frame_code(e, layout);
         emit_bytes(e, "\xf7\x81", 2); /* test dword [rcx + code_flags], GENERATOR_FLAGS */
         emit_u32(e, layout->code_flags);
         emit_u32(e, GENERATOR_FLAGS);
@@ -267,15 +253,34 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
     emit_done(e);
 }
 
-/* The new entry, in thread.python_entry, is at the line where its frame in thread.target begins.
- * rax = the context of that line, which was the function's. */
-static void emit_first_line(struct emitter *e, const struct python_layout *layout)
+/* rax = the context of the function that the frame in thread.target runs, and rdx that of the newest
+ * one, which calls it; thread.python_entry = one past the newest, which rdx was. At line detail that is
+ * at the line where the frame begins, whose context is in thread.python_line_context, and
+ * thread.counters are where that counts. */
+static void emit_called(struct emitter *e, const struct python_layout *layout)
 {
+    struct jumps unknown = {0};
+    uint8_t *known = NULL;
+    if (has_lines()) {
+        emit_store(e, FIELD(python_entry), RDX);
+        emit_known_call(e, layout, &unknown);
+        known = jump_always_ahead(e);
+        jumps_end(e, &unknown);
+    }
+    emit_code(e, layout);
+    emit_store(e, FIELD(python_entry), RDX);
+    op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
+    emit_child(e);
+    if (!has_lines())
+        return;
     emit_store(e, FIELD(python_called), RAX);
     emit_load(e, RDX, FIELD(python_entry));
     emit_line_first(e, layout, slow);
-    op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
     emit_load(e, RAX, FIELD(python_called));
+    op_memory(e, OP_LOAD, RCX, RAX, CONTEXT(counters));
+    emit_store(e, FIELD(counters), RCX);
+    end_far_jump(e, known);
+    op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
 }
 
 /* The frame in rcx is not the newest one, rdx one past it; but it may be the shim that stands between
@@ -331,12 +336,8 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
     } else {
         jump_if(e, IF_NOT_EQUAL, slow);
     }
-    emit_code(e, layout);
-    emit_store(e, FIELD(python_entry), RDX);
-    op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
-    emit_child(e);
-    if (has_lines())
-        emit_first_line(e, layout);
+    emit_refuse_shim(e, layout);
+    emit_called(e, layout);
     emit_count_call(e, layout);
     if (has_lines())
         emit_load(e, RAX, FIELD(python_line_context));
@@ -447,6 +448,7 @@ void python_fast_init_thread(struct native_thread *thread)
     thread->inner_entry = enter;
     thread->leave_inner = (uint64_t)thread_leave_inner;
     python_codes_init_thread(thread);
+    python_calls_init_thread(thread);
     python_line_init_thread(thread);
 }
 

@@ -1,6 +1,7 @@
 /* python_line.c: see python_line.h. */
 #include "engines/native/python_line.h"
 #include "engines/native/arena.h"
+#include "engines/native/python_calls.h"
 #include "engines/native/python_counts.h"
 #include "engines/native/python_pieces.h"
 #include "engines/native/record.h"
@@ -96,15 +97,6 @@ void emit_line_pointer(struct emitter *e, const struct python_layout *layout, in
     }
     emit_bytes(e, "\x8b\x82", 2); /* mov eax, [rdx + frame_ip] */
     emit_u32(e, layout->frame_ip + offset);
-}
-
-/* op reg, dword [base + offset] */
-static void op_memory32(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,
-                        int8_t offset)
-{
-    emit_byte(e, opcode);
-    emit_byte(e, 0x40 | reg << 3 | base);
-    emit_byte(e, offset);
 }
 
 /* reg = the pointer at [base + offset] in a slot */
@@ -235,17 +227,6 @@ static void emit_function_step(struct emitter *e, const struct python_layout *la
     emit_take_range(e, layout, entry);
 }
 
-/* rcx = the instruction pointer of the frame in rcx */
-static void load_pointer(struct emitter *e, const struct python_layout *layout)
-{
-    if (layout->ip_bytes == 8) {
-        op_far(e, OP_LOAD, RCX, RCX, layout->frame_ip);
-        return;
-    }
-    emit_bytes(e, "\x8b\x89", 2); /* mov ecx, [rcx + frame_ip] */
-    emit_u32(e, layout->frame_ip);
-}
-
 void emit_line_first(struct emitter *e, const struct python_layout *layout, uint64_t slow)
 {
     struct jumps elsewhere = {0};
@@ -255,8 +236,9 @@ void emit_line_first(struct emitter *e, const struct python_layout *layout, uint
     op_memory(e, OP_LOAD, RAX, RAX, STEPS(child));
     op_far(e, OP_STORE, RAX, RDX, OWN(place.steps));
     emit_load(e, RCX, FIELD(target));
-    load_pointer(e, layout);
+    emit_frame_pointer(e, layout);
     emit_function_step(e, layout, 0, true, &elsewhere);
+    emit_remember_call(e, layout);
     uint8_t *found = jump_always_ahead(e);
 
     end_far_jump(e, others);
@@ -285,6 +267,11 @@ void emit_line_watch(struct emitter *e, const struct python_layout *layout, int 
 {
     compare_zero(e, RDX, entry + OWN(place.lines));
     uint8_t *none = jump_ahead(e, IF_EQUAL);
+    /* Asked for when the line changes: until then they are fetched. */
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.steps));
+    emit_prefetch(e, RAX, 0);
+    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(context));
+    emit_prefetch(e, RAX, 0);
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(frame));
     op_far(e, OP_LEA, RAX, RAX, layout->frame_ip);
     emit_store(e, FIELD(hot.python_ip), RAX);
@@ -313,7 +300,7 @@ void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t s
     vectors_emit_settle_line(e, RAX);
     compare_zero(e, RDX, NEWEST(place.steps));
     jumps_add(&elsewhere, jump_far_ahead(e, IF_EQUAL));
-    load_pointer(e, layout);
+    emit_frame_pointer(e, layout);
     emit_function_step(e, layout, -ENTRY_BYTES, false, &elsewhere);
     emit_done(e);
 

@@ -90,6 +90,33 @@ static inline uint8_t *jump_always_ahead(struct emitter *e)
     return e->out;
 }
 
+/* op reg, dword [base + offset] */
+static inline void op_memory32(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,
+                               int8_t offset)
+{
+    emit_byte(e, opcode);
+    emit_byte(e, 0x40 | reg << 3 | base);
+    emit_byte(e, offset);
+}
+
+/* rcx = the code object that the frame in rcx runs; references may have tags */
+static inline void emit_frame_code(struct emitter *e, const struct python_layout *layout)
+{
+    op_far(e, OP_LOAD, RCX, RCX, layout->frame_code);
+    op_constant8(e, 4, RCX, -8);
+}
+
+/* rcx = the instruction pointer of the frame in rcx */
+static inline void emit_frame_pointer(struct emitter *e, const struct python_layout *layout)
+{
+    if (layout->ip_bytes == 8) {
+        op_far(e, OP_LOAD, RCX, RCX, layout->frame_ip);
+        return;
+    }
+    emit_bytes(e, "\x8b\x89", 2); /* mov ecx, [rcx + frame_ip] */
+    emit_u32(e, layout->frame_ip);
+}
+
 /* Jumps that end at the same place. */
 struct jumps {
     uint8_t *after[4];

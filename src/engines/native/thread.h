@@ -73,6 +73,7 @@ struct native_thread {
     struct child_slot *children;
     uint64_t code;                         /* where an indirect branch, or a sequence, goes on */
     struct python_code_slot *python_codes; /* python_fast.c */
+    struct python_call_slot *python_calls; /* python_calls.c */
     struct python_line_slot *python_lines; /* python_line.c */
     struct python_entry *python_entry;
     struct context *python_called, *python_line_context;

@@ -67,6 +67,7 @@ static struct native_thread *record_new(void)
                 .children = old->children,
                 .lines = old->lines,
                 .python_codes = old->python_codes,
+                .python_calls = old->python_calls,
                 .python_lines = old->python_lines,
             };
             *old = fresh;

@@ -1,0 +1,134 @@
+/* python_calls.c: see python_calls.h. */
+#include "engines/native/python_calls.h"
+#include "engines/native/arena.h"
+#include "engines/native/python_pieces.h"
+
+#define CALL(member) ((int8_t)offsetof(struct python_call_slot, member))
+#define CALL_MASK    ((PYTHON_CALL_SLOTS - 1) * (uint32_t)sizeof(struct python_call_slot))
+
+_Static_assert(sizeof(struct python_call_slot) == 64, "what the hash is shifted for");
+_Static_assert(sizeof(struct context) == 128, "neighbours have neighbouring slots");
+
+/* What a thread that has run no Python knows. */
+static struct python_call_slot no_calls[PYTHON_CALL_SLOTS];
+
+void python_calls_init_thread(struct native_thread *thread)
+{
+    if (!thread->python_calls)
+        thread->python_calls = no_calls;
+}
+
+void python_calls_begin(struct native_thread *thread)
+{
+    if (thread->python_calls == no_calls)
+        thread->python_calls = arena_allocate(sizeof no_calls);
+}
+
+/* They may be anywhere in the table; but objects die seldom. */
+void python_calls_forget(struct native_thread *thread, uint64_t code)
+{
+    for (unsigned i = 0; thread->python_calls != no_calls && i < PYTHON_CALL_SLOTS; i++)
+        if (thread->python_calls[i].code == code)
+            thread->python_calls[i].from = 0;
+}
+
+/* rax = the slot of the current context and the code in rcx, whose lowest bits may be anything. */
+static void emit_slot(struct emitter *e)
+{
+    emit_load(e, RAX, FIELD(hot.current));
+    emit_bytes(e, "\xd1\xe8", 2);     /* shr eax, 1 */
+    emit_bytes(e, "\x8d\x04\x88", 3); /* lea eax, [rax + rcx * 4] */
+    op_constant32(e, 4, RAX, CALL_MASK);
+    op_thread(e, OP_ADD, RAX, FIELD(python_calls));
+}
+
+void emit_foresee_call(struct emitter *e, const struct python_layout *layout)
+{
+    op_far(e, OP_LOAD, RCX, RSI, layout->frame_code);
+    emit_slot(e);
+    emit_prefetch(e, RAX, 0);
+}
+
+/* The entry at rdx has what the slot in rax says, as hot does; what is asked for when the line changes is
+ * fetched. Loses rcx. */
+static void emit_take_call(struct emitter *e, const struct python_layout *layout)
+{
+    if (layout->ip_bytes == 8) {
+        op_memory(e, OP_LOAD, RCX, RAX, CALL(code));
+        op_far(e, OP_LEA, RCX, RCX, layout->code_bytes);
+        op_far(e, OP_STORE, RCX, RDX, OWN(place.first));
+    } else {
+        set_constant(e, RDX, OWN(place.first), 0);
+    }
+    op_memory(e, OP_LOAD, RCX, RAX, CALL(lines));
+    op_far(e, OP_STORE, RCX, RDX, OWN(place.lines));
+    op_memory(e, OP_LOAD, RCX, RAX, CALL(steps));
+    op_far(e, OP_STORE, RCX, RDX, OWN(place.steps));
+    emit_prefetch(e, RCX, 0);
+    op_memory(e, OP_LOAD, RCX, RAX, CALL(line));
+    op_far(e, OP_STORE, RCX, RDX, OWN(place.line));
+    emit_store(e, FIELD(hot.python_line), RCX);
+    op_memory32(e, OP_LOAD, RCX, RAX, CALL(line_size));
+    op_far(e, OP_STORE, RCX, RDX, OWN(place.line_size));
+    emit_store(e, FIELD(hot.python_line_size), RCX);
+    op_memory32(e, OP_LOAD, RCX, RAX, CALL(line_context));
+    emit_store(e, FIELD(python_line_context), RCX);
+    emit_prefetch(e, RCX, 0);
+    op_memory(e, OP_LOAD, RCX, RAX, CALL(counters));
+    emit_store(e, FIELD(counters), RCX);
+    op_memory32(e, OP_LOAD, RAX, RAX, CALL(called));
+}
+
+void emit_known_call(struct emitter *e, const struct python_layout *layout, struct jumps *elsewhere)
+{
+    emit_load(e, RCX, FIELD(target));
+    emit_frame_code(e, layout);
+    emit_slot(e);
+    op_memory(e, OP_COMPARE, RCX, RAX, CALL(code));
+    jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+    op_memory32(e, OP_LOAD, RCX, RAX, CALL(from));
+    op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
+    jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+    emit_load(e, RCX, FIELD(target));
+    emit_frame_pointer(e, layout);
+    op_memory(e, OP_COMPARE, RCX, RAX, CALL(pointer));
+    jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+    emit_take_call(e, layout);
+}
+
+static void remember_field(struct emitter *e, int entry_offset, int8_t slot_offset)
+{
+    op_far(e, OP_LOAD, RCX, RDX, entry_offset);
+    op_memory(e, OP_STORE, RCX, RAX, slot_offset);
+}
+
+/* The function's context is older than that of its line, so that four bytes name it too; the caller's
+ * need not be. */
+void emit_remember_call(struct emitter *e, const struct python_layout *layout)
+{
+    emit_load(e, RCX, FIELD(hot.current));
+    op_register32(e, OP_LOAD, RAX, RCX);
+    op_register(e, OP_COMPARE, RAX, RCX);
+    uint8_t *too_far = jump_far_ahead(e, IF_NOT_EQUAL);
+    emit_load(e, RCX, FIELD(target));
+    emit_frame_code(e, layout);
+    emit_slot(e);
+    op_memory(e, OP_STORE, RCX, RAX, CALL(code));
+    emit_load(e, RCX, FIELD(hot.current));
+    op_memory32(e, OP_STORE, RCX, RAX, CALL(from));
+    emit_load(e, RCX, FIELD(target));
+    emit_frame_pointer(e, layout);
+    op_memory(e, OP_STORE, RCX, RAX, CALL(pointer));
+    remember_field(e, OWN(place.lines), CALL(lines));
+    remember_field(e, OWN(place.steps), CALL(steps));
+    remember_field(e, OWN(place.line), CALL(line));
+    op_far(e, OP_LOAD, RCX, RDX, OWN(place.line_size));
+    op_memory32(e, OP_STORE, RCX, RAX, CALL(line_size));
+    emit_load(e, RCX, FIELD(python_called));
+    op_memory32(e, OP_STORE, RCX, RAX, CALL(called));
+    op_memory(e, OP_LOAD, RCX, RCX, CONTEXT(counters));
+    op_memory(e, OP_STORE, RCX, RAX, CALL(counters));
+    emit_load(e, RCX, FIELD(python_line_context));
+    op_memory32(e, OP_STORE, RCX, RAX, CALL(line_context));
+    end_far_jump(e, too_far);
+}
