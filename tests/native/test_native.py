@@ -29,6 +29,14 @@ def test_wait_with_a_limit_ends_before_it(part, compiled, folder):
     same_as_alone(folder, [compiled("timed_waits"), part], "--repeatable", "--detail=function")
 
 
+def test_status_has_nothing_of_chance_in_it(folder):
+    command = ["grep", "-E", "^Name|^SigQ|ctxt_switches", "/proc/self/status"]
+    done, _ = record(folder, command, "--repeatable", "--detail=function")
+    name, waiting, *switches = done.stdout.decode().splitlines()
+    assert name == "Name:\tgrep" and waiting.startswith("SigQ:\t0/")
+    assert switches == ["voluntary_ctxt_switches:\t0", "nonvoluntary_ctxt_switches:\t0"]
+
+
 def test_thread_that_runs_to_the_end_is_counted(compiled, folder):
     info = same_as_alone(folder, [compiled("running_thread")], "--detail=function")
     assert info["total_instructions"] >= 3 * 100000000

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "engines/native/proc.h"
 #include "engines/native/gate.h"
+#include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
@@ -78,13 +79,16 @@ static bool take_path(uint64_t address, char path[PATH_BYTES])
 
 /* What the path at `address` names in the process's own folder of /proc, or its thread's, however it
  * gets there: one of the files that show the engine. Of another process under the engine, `exe`. */
-enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS, OWN_MEM };
+enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS, OWN_STATUS, OWN_MEM };
 
 /* `program` is the one that it is the link of, if it is that. */
 static enum own_file own_file(long folder, uint64_t address, char program_path[PATH_BYTES])
 {
-    static const char *const names[] = {
-        [OWN_EXE] = "exe", [OWN_MAPS] = "maps", [OWN_SMAPS] = "smaps", [OWN_MEM] = "mem"};
+    static const char *const names[] = {[OWN_EXE] = "exe",
+                                        [OWN_MAPS] = "maps",
+                                        [OWN_SMAPS] = "smaps",
+                                        [OWN_STATUS] = "status",
+                                        [OWN_MEM] = "mem"};
     char path[PATH_BYTES];
     size_t name = 0;
     if (!take_path(address, path))
@@ -153,6 +157,14 @@ static long call_on(struct native_thread *thread, unsigned path_register, const 
     return result;
 }
 
+/* A process's is another one than that of its first thread. */
+static long open_status(struct native_thread *thread, uint64_t flags)
+{
+    long file = syscalls_pass_on(thread);
+    bool is_read = !(flags & (O_PATH | O_ACCMODE)) && file >= 0;
+    return options.repeatable && is_read ? proc_copy_status(file, flags) : file;
+}
+
 static long open_file(struct native_thread *thread, long folder, unsigned path_register,
                       uint64_t flags)
 {
@@ -164,6 +176,8 @@ static long open_file(struct native_thread *thread, long folder, unsigned path_r
         return proc_open_maps("/proc/self/maps", flags);
     case OWN_SMAPS:
         return proc_open_maps("/proc/self/smaps", flags);
+    case OWN_STATUS:
+        return open_status(thread, flags);
     case OWN_MEM:
         memory_is_open = true;
         return syscalls_pass_on(thread);

@@ -32,4 +32,8 @@ bool proc_program_of(uint64_t pid, char *path, size_t size);
 /* A descriptor for maps or smaps at `path`, less what is the engine's; or -errno. */
 long proc_open_maps(const char *path, uint64_t flags);
 
+/* --repeatable: a descriptor for status, open as `file`, which it replaces, less what chance had a
+ * part in; or -errno. */
+long proc_copy_status(long file, uint64_t flags);
+
 #endif

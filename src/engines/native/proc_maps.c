@@ -2,8 +2,9 @@
  * proc_maps.c: /proc/self/maps and smaps as they would be without the engine.
  *
  * The program gets a file in memory with the kernel's lines, as of the moment it was opened, less
- * those for the engine's own memory. And which program another process runs under the engine: the
- * one that its headers are mapped from.
+ * those for the engine's own memory. With --repeatable also of /proc/self/status, without what
+ * chance had a part in. And which program another process runs under the engine: the one that its
+ * headers are mapped from.
  */
 #include "engines/native/arena.h"
 #include "engines/native/proc.h"
@@ -20,6 +21,7 @@ struct filter {
     long from, to;
     char line[LINE_MAX];
     size_t size;
+    bool is_status;
     bool drops; /* the lines of a mapping of ours */
     bool failed;
 };
@@ -50,10 +52,32 @@ static bool is_heading(const struct filter *filter, uint64_t *start, uint64_t *e
     return at != second && at < last && *at == ' ';
 }
 
+/* How often the kernel has switched to something else, and what of its signals all processes of the
+ * user's wait for: as if nothing else ran. The numbers are as wide as they are large, and libffi reads
+ * the lines for each callback that a program makes: Python's ctypes would count another way each time. */
+static void put_nought(struct filter *filter)
+{
+    static const char *const names[] = {"voluntary_ctxt_switches:\t",
+                                        "nonvoluntary_ctxt_switches:\t", "SigQ:\t"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i]);
+        if (filter->size <= length || memcmp(filter->line, names[i], length))
+            continue;
+        size_t end = length;
+        while (end < filter->size && filter->line[end] >= '0' && filter->line[end] <= '9')
+            end++;
+        filter->line[length++] = '0';
+        memmove(filter->line + length, filter->line + end, filter->size - end);
+        filter->size -= end - length;
+    }
+}
+
 static void end_line(struct filter *filter)
 {
     uint64_t start, end;
-    if (is_heading(filter, &start, &end))
+    if (filter->is_status)
+        put_nought(filter);
+    else if (is_heading(filter, &start, &end))
         filter->drops = engine_owns(start, end);
     if (!filter->drops && sys(write, filter->to, filter->line, filter->size) != (long)filter->size)
         filter->failed = true;
@@ -73,9 +97,10 @@ static void copy_lines(struct filter *filter)
         end_line(filter);
 }
 
-long proc_open_maps(const char *path, uint64_t flags)
+/* A copy of the open file in its place; or -errno. */
+static long copy_of(long file, bool is_status, uint64_t flags)
 {
-    struct filter filter = {.from = sys(open, path, O_RDONLY | O_CLOEXEC)};
+    struct filter filter = {.from = file, .is_status = is_status};
     if (sys_failed(filter.from))
         return filter.from;
     filter.to = sys(memfd_create, "maps", MFD_CLOEXEC);
@@ -94,6 +119,16 @@ long proc_open_maps(const char *path, uint64_t flags)
     long result = sys(fcntl, filter.to, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
     sys(close, filter.to);
     return result;
+}
+
+long proc_open_maps(const char *path, uint64_t flags)
+{
+    return copy_of(sys(open, path, O_RDONLY | O_CLOEXEC), false, flags);
+}
+
+long proc_copy_status(long file, uint64_t flags)
+{
+    return copy_of(file, true, flags);
 }
 
 /* ---- other processes ---- */
