@@ -37,6 +37,15 @@ def test_status_has_nothing_of_chance_in_it(folder):
     assert switches == ["voluntary_ctxt_switches:\t0", "nonvoluntary_ctxt_switches:\t0"]
 
 
+def test_no_page_is_waited_for_with_the_turn(folder):
+    """As whoever is to bring it waits for the turn: userfaultfd(2) is not there."""
+    program = ("import ctypes; libc = ctypes.CDLL(None, use_errno=True)\n"
+               "print(libc.syscall(323, 0), ctypes.get_errno())")
+    done, _ = record(folder, ["/usr/bin/python3", "-c", program], "--repeatable",
+                     "--detail=function")
+    assert done.stdout == b"-1 38\n"
+
+
 def test_thread_that_runs_to_the_end_is_counted(compiled, folder):
     info = same_as_alone(folder, [compiled("running_thread")], "--detail=function")
     assert info["total_instructions"] >= 3 * 100000000

@@ -380,6 +380,13 @@ static long call_clone3(struct native_thread *thread)
     return options.repeatable ? -ENOSYS : threads_call_clone3(thread);
 }
 
+/* Nor this one. And whoever has the turn would keep it while it waits for a page, as that is in no
+ * call, and whoever is to bring the page would wait for the turn. */
+static long call_userfaultfd(struct native_thread *thread)
+{
+    return options.repeatable ? -ENOSYS : syscalls_pass_on(thread);
+}
+
 static long call_none(struct native_thread *thread)
 {
     (void)thread;
@@ -447,6 +454,7 @@ static const syscall_function table[512] = {
     [__NR_rt_sigtimedwait] = repeatable_call_events,
     [__NR_futex] = repeatable_call_futex,
     [__NR_getrandom] = repeatable_call_getrandom,
+    [__NR_userfaultfd] = call_userfaultfd,
     [__NR_rseq] = call_none,
     [__NR_rt_sigaction] = signals_call_action,
     [__NR_rt_sigreturn] = call_sigreturn,
