@@ -14,12 +14,27 @@ static const char *change_colour(uint64_t base, uint64_t new, bool on)
     return !on || base == new ? "" : new > base ? "\033[31m" : "\033[32m";
 }
 
-static void write_change(uint64_t base, uint64_t new, const struct diff_options *options,
+/* The widths of columns with changes (and their signs) and with counts. */
+static int change_width(const struct diff *diff, const struct diff_options *options)
+{
+    uint64_t most = diff->base_sum > diff->new_sum ? diff->base_sum : diff->new_sum;
+
+    return 1 + text_column(options->width, 19, most);
+}
+
+static int count_width(const struct diff *diff, const struct diff_options *options)
+{
+    uint64_t most = diff->base_sum > diff->new_sum ? diff->base_sum : diff->new_sum;
+
+    return text_column(options->width, 18, most);
+}
+
+static void write_change(uint64_t base, uint64_t new, int width, const struct diff_options *options,
                          FILE *stream)
 {
     char change[GROUPED_BYTES], percent[16];
 
-    fprintf(stream, "%s%20s %9s%s ", change_colour(base, new, options->colour),
+    fprintf(stream, "%s%*s %9s%s ", change_colour(base, new, options->colour), width,
             text_grouped_signed(change, diff_change(base, new), true),
             diff_percent(percent, base, new), text_plain(options->colour));
 }
@@ -41,25 +56,26 @@ static void write_functions(const struct diff *diff, const struct diff_options *
     struct diff_function *functions = diff_functions(diff);
     struct diff_rows rows = diff_changed_functions(diff, functions);
     char base[GROUPED_BYTES], new[GROUPED_BYTES], total[GROUPED_BYTES];
+    int wide = change_width(diff, options), narrow = count_width(diff, options);
+    size_t used = (size_t)(wide + 10 + 1 + narrow + 1 + narrow + 1 + wide + 2);
+    bool usual = wide == 20;
 
-    fprintf(stream, "\n%20s %9s %18s %18s %20s  %s\n", "own instructions", "", "base", "new",
-            "change with callees", "function");
+    fprintf(stream, "\n%*s %9s %*s %*s %*s  %s\n", wide, usual ? "own instructions" : "own", "",
+            narrow, "base", narrow, "new", wide, usual ? "change with callees" : "all", "function");
     for (size_t i = 0; i < rows.count && i < options->limit; i++) {
         const struct diff_function *cost = &functions[rows.rows[i].index];
         const struct view_frame *frame = &diff->tree->frames[rows.rows[i].index];
-        write_change(cost->base.self, cost->new.self, options, stream);
-        fprintf(stream, "%18s %18s %20s  ", text_grouped(base, cost->base.self),
-                text_grouped(new, cost->new.self),
+        write_change(cost->base.self, cost->new.self, wide, options, stream);
+        fprintf(stream, "%*s %*s %*s  ", narrow, text_grouped(base, cost->base.self), narrow,
+                text_grouped(new, cost->new.self), wide,
                 text_grouped_signed(total, diff_change(cost->base.total, cost->new.total), true));
-        text_write_shortened(stream, frame->name,
-                             options->width > 110 ? options->width - 92
-                             : options->width     ? 18
-                                                  : 0);
-        text_write_object(stream, frame->object, options->colour);
+        text_write_function(stream, frame->name, frame->object, text_left(options->width, used),
+                            options->colour);
         putc('\n', stream);
     }
     if (rows.count > options->limit)
-        fprintf(stream, "%*s%zu more functions (--limit)\n", 92, "", rows.count - options->limit);
+        fprintf(stream, "%*s%zu more functions (--limit)\n", (int)used, "",
+                rows.count - options->limit);
     free(rows.rows);
     free(functions);
 }
@@ -68,21 +84,26 @@ static void write_paths(const struct diff *diff, const struct diff_options *opti
 {
     struct diff_rows rows = diff_changed_nodes(diff);
 
-    fprintf(stream, "\n%20s %9s %10s  %s\n", "own instructions", "", "", "path");
+    int wide = change_width(diff, options);
+    size_t used = (size_t)(wide + 10 + 1 + 10 + 2);
+
+    fprintf(stream, "\n%*s %9s %10s  %s\n", wide, wide == 20 ? "own instructions" : "own", "", "",
+            "path");
     for (size_t i = 0; i < rows.count && i < options->limit; i++) {
         uint32_t node = rows.rows[i].index;
         const char *status = diff_status(diff, node), *inlining = diff_inlining(diff, node);
         char *path = diff_path(diff, node);
-        write_change(rows.rows[i].base, rows.rows[i].new, options, stream);
+        write_change(rows.rows[i].base, rows.rows[i].new, wide, options, stream);
         fprintf(stream, "%10s  ", *status == 'c' ? "" : status);
-        text_write_shortened(stream, path, options->width > 60 ? options->width - 43 : 0);
+        text_write_shortened(stream, path, text_left(options->width, used));
         if (inlining)
             fprintf(stream, " (%s)", inlining);
         putc('\n', stream);
         free(path);
     }
     if (rows.count > options->limit)
-        fprintf(stream, "%*s%zu more paths (--limit)\n", 43, "", rows.count - options->limit);
+        fprintf(stream, "%*s%zu more paths (--limit)\n", (int)used, "",
+                rows.count - options->limit);
     free(rows.rows);
 }
 

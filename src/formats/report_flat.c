@@ -78,22 +78,40 @@ static void write_json(const struct row *rows, size_t count, size_t shown, uint6
     json_end_object(&json);
 }
 
-static void write_row(const struct row *row, uint64_t total, const struct report_options *options,
-                      FILE *stream)
+struct widths {
+    int self, total, calls;
+    size_t all; /* of what stands before the name */
+};
+
+static struct widths measure(const struct row *rows, size_t count, uint64_t total,
+                             const struct report_options *options)
+{
+    uint64_t most_calls = 0;
+
+    for (size_t i = 0; i < count; i++)
+        most_calls = rows[i].cost.calls > most_calls ? rows[i].cost.calls : most_calls;
+    struct widths widths = {
+        .self = text_column(options->width, 20, total),
+        .total = text_column(options->width, 19, total),
+        .calls = text_column(options->width, 15, most_calls),
+    };
+    widths.all = (size_t)(widths.self + 9 + 1 + widths.total + 9 + 1 + widths.calls + 2);
+    return widths;
+}
+
+static void write_row(const struct row *row, uint64_t total, const struct widths *widths,
+                      const struct report_options *options, FILE *stream)
 {
     char self[GROUPED_BYTES], inclusive[GROUPED_BYTES], calls[GROUPED_BYTES];
     double self_percent = text_percent(row->cost.self, total);
-    size_t used = 20 + 9 + 20 + 9 + 16 + 2;
-    const char *object = text_base_name(row->frame->object);
-    size_t object_length = *object ? strlen(object) + 3 : 0;
-    size_t left = options->width > used + object_length ? options->width - used - object_length : 8;
 
-    fprintf(stream, "%20s %s%7.2f%%%s %19s %7.2f%% %15s  ", text_grouped(self, row->cost.self),
-            text_heat(self_percent, options->colour), self_percent, text_plain(options->colour),
+    fprintf(stream, "%*s %s%7.2f%%%s %*s %7.2f%% %*s  ", widths->self,
+            text_grouped(self, row->cost.self), text_heat(self_percent, options->colour),
+            self_percent, text_plain(options->colour), widths->total,
             text_grouped(inclusive, row->cost.total), text_percent(row->cost.total, total),
-            text_grouped(calls, row->cost.calls));
-    text_write_shortened(stream, row->frame->name, options->width ? left : 0);
-    text_write_object(stream, object, options->colour);
+            widths->calls, text_grouped(calls, row->cost.calls));
+    text_write_function(stream, row->frame->name, row->frame->object,
+                        text_left(options->width, widths->all), options->colour);
     putc('\n', stream);
 }
 
@@ -111,15 +129,18 @@ void report_flat(const struct view *view, const struct report_options *options, 
         return;
     }
     fprintf(stream, "%s instructions in %zu functions\n\n", text_grouped(grouped, total), count);
-    fprintf(stream, "%20s %8s %19s %8s %15s  %s\n", "self", "", "total", "", "calls", "function");
+    struct widths widths = measure(rows, shown, total, options);
+    fprintf(stream, "%*s %8s %*s %8s %*s  %s\n", widths.self, "self", "", widths.total, "total", "",
+            widths.calls, "calls", "function");
     for (size_t i = 0; i < shown; i++)
-        write_row(&rows[i], total, options, stream);
+        write_row(&rows[i], total, &widths, options, stream);
     if (shown < count) {
         uint64_t rest = 0;
         for (size_t i = shown; i < count; i++)
             rest += rows[i].cost.self;
-        fprintf(stream, "%20s %7.2f%% %*s  %zu more functions (--limit)\n",
-                text_grouped(grouped, rest), text_percent(rest, total), 44, "", count - shown);
+        fprintf(stream, "%*s %7.2f%% %*s  %zu more functions (--limit)\n", widths.self,
+                text_grouped(grouped, rest), text_percent(rest, total),
+                widths.total + 10 + widths.calls, "", count - shown);
     }
     free(rows);
 }

@@ -120,11 +120,8 @@ static void write_table(const char *title, const struct relatives *relatives, ui
         fprintf(stream, "%20s %s%7.2f%%%s %15s  ", text_grouped(instructions, row->instructions),
                 text_heat(percent, options->colour), percent, text_plain(options->colour),
                 text_grouped(calls, row->calls));
-        text_write_shortened(stream, row->name,
-                             options->width > 60 ? options->width - 48
-                             : options->width    ? 12
-                                                 : 0);
-        text_write_object(stream, row->object, options->colour);
+        text_write_function(stream, row->name, row->object,
+                            text_left(options->width, 20 + 9 + 1 + 15 + 2), options->colour);
         putc('\n', stream);
     }
     if (shown < relatives->count)

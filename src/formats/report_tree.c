@@ -11,6 +11,7 @@
 #include "formats/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void write_json(const struct view *view, const uint64_t *totals, FILE *stream)
 {
@@ -53,16 +54,16 @@ static void write_node(const struct view *view, uint32_t node, size_t depth, uin
 {
     char inclusive[GROUPED_BYTES], self[GROUPED_BYTES];
     double percent = text_percent(node_total, total);
-    size_t used = 19 + 9 + 20 + 2 + 2 * depth;
+    int column = text_column(options->width, 19, total);
+    bool inlined = view->flags[node] & VIEW_INLINED;
+    size_t used = (size_t)column * 2 + 9 + 1 + 2 + 2 * depth + (inlined ? strlen(" (inlined)") : 0);
 
-    fprintf(stream, "%19s %s%7.2f%%%s %19s  %*s", text_grouped(inclusive, node_total),
-            text_heat(percent, options->colour), percent, text_plain(options->colour),
+    fprintf(stream, "%*s %s%7.2f%%%s %*s  %*s", column, text_grouped(inclusive, node_total),
+            text_heat(percent, options->colour), percent, text_plain(options->colour), column,
             text_grouped(self, view->self[node]), 2 * (int)depth, "");
     text_write_shortened(stream, view->frames[view->frame[node]].name,
-                         !options->width             ? 0
-                         : options->width > used + 8 ? options->width - used
-                                                     : 8);
-    if (view->flags[node] & VIEW_INLINED)
+                         text_left(options->width, used));
+    if (inlined)
         fprintf(stream, " %s(inlined)%s", text_faint(options->colour), text_plain(options->colour));
     putc('\n', stream);
 }
@@ -114,7 +115,8 @@ void report_tree(const struct view *view, const struct report_options *options, 
         return;
     }
     fprintf(stream, "%s instructions\n\n", text_grouped(grouped, view_total(view)));
-    fprintf(stream, "%19s %8s %19s  %s\n", "total", "", "self", "function");
+    int column = text_column(options->width, 19, view_total(view));
+    fprintf(stream, "%*s %8s %*s  %s\n", column, "total", "", column, "self", "function");
     write_nodes(view, totals, options, &cut, stream);
     if (cut.small_count)
         fprintf(stream,

@@ -26,6 +26,17 @@ const char *text_grouped_signed(char grouped[GROUPED_BYTES], int64_t value, bool
     return grouped;
 }
 
+int text_column(size_t terminal, int usual, uint64_t largest)
+{
+    enum { WIDE = 120, LEAST = 5 };
+    char grouped[GROUPED_BYTES];
+    int needed = (int)strlen(text_grouped(grouped, largest));
+
+    if (terminal == 0 || terminal >= WIDE || needed >= usual)
+        return usual;
+    return needed > LEAST ? needed : LEAST;
+}
+
 double text_percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -96,11 +107,28 @@ const char *text_plain(bool on)
     return on ? "\033[0m" : "";
 }
 
-void text_write_object(FILE *stream, const char *path, bool colour)
+void text_write_function(FILE *stream, const char *name, const char *path, size_t width,
+                         bool colour)
 {
-    if (!*path)
+    enum { ENOUGH = 24 }; /* of a name to tell it by */
+    const char *object = text_base_name(path);
+    size_t name_length = strlen(name), object_length = *object ? strlen(object) + strlen(" []") : 0;
+    size_t needed = object_length + (name_length < ENOUGH ? name_length : ENOUGH);
+    bool has_object = *object && (width == 0 || needed <= width);
+
+    text_write_shortened(stream, name, width && has_object ? width - object_length : width);
+    if (!has_object)
         return;
     fprintf(stream, " %s[", text_faint(colour));
-    text_write_printable(stream, text_base_name(path));
+    text_write_printable(stream, object);
     fprintf(stream, "]%s", text_plain(colour));
+}
+
+size_t text_left(size_t terminal, size_t used)
+{
+    enum { LEAST = 12 }; /* a shorter name tells nothing: the line is longer then */
+
+    if (terminal == 0)
+        return 0;
+    return terminal > used + LEAST ? terminal - used : LEAST;
 }

@@ -184,6 +184,20 @@ def test_a_terminal_gets_colours_and_short_names(tmp_path):
         assert long not in table and max(len(line) for line in table.splitlines()) <= 120
 
 
+def test_a_terminal_of_80_columns_shows_names(program_flame, tmp_path):
+    """Numbers take no more room than they need, and the object goes before the name does."""
+    name = "a_function_of_34_characters_in_all"
+    base = imported(tmp_path, "_start;main 1\n", "base")
+    new = imported(tmp_path, f"_start;main;{name} 123456\n", "new")
+    for arguments in (["report", program_flame], ["report", program_flame, "--tree"],
+                      ["report", program_flame, "--function=main"], ["diff", base, program_flame],
+                      ["report", new], ["report", new, "--tree"], ["diff", base, new]):
+        plain = re.sub(r"\033\[[\d;]*m", "", on_a_terminal(80, *arguments))
+        table = plain[plain.index("\n\n"):]
+        assert max(len(line) for line in table.splitlines()) <= 80
+        assert new not in arguments or f"  {name}\n" in table
+
+
 CONTROLS = "\x1b[31m \x01 \x7f \x9b"
 
 
