@@ -38,12 +38,26 @@ struct perf {
     bool in_sample, counted;
 };
 
+/* "12345.678901:" and then the end or a blank */
 static bool is_time(const char *word)
 {
-    size_t length = strlen(word), digits = strspn(word, "0123456789");
+    size_t digits = strspn(word, "0123456789");
 
-    return digits && word[digits] == '.' && length > digits + 2 && word[length - 1] == ':' &&
-           strspn(word + digits + 1, "0123456789") == length - digits - 2;
+    if (digits == 0 || word[digits] != '.')
+        return false;
+    const char *fraction = word + digits + 1;
+    size_t length = strspn(fraction, "0123456789");
+    return length && fraction[length] == ':' &&
+           (fraction[length + 1] == 0 || isspace((unsigned char)fraction[length + 1]));
+}
+
+/* Most lines are frames, in which no word begins with a digit but the first. */
+static bool has_time(const char *line)
+{
+    for (bool begins = true; *line; begins = *line == ' ' || *line == '\t', line++)
+        if (begins && *line >= '0' && *line <= '9' && is_time(line))
+            return true;
+    return false;
 }
 
 /* "4711/4712" or "4711" with the thread in it; false when it is neither. */
@@ -61,7 +75,7 @@ static bool take_ids(const char *word, uint32_t *process, uint32_t *thread)
 
 enum { MOST_WORDS = 64 };
 
-/* The first words of a line, and where the one is that is a time: `count` where there is none. */
+/* The first words of a sample's first line, and where the one is that is a time. */
 struct words {
     char *text; /* they are in this copy of the line */
     char *words[MOST_WORDS];
@@ -183,13 +197,16 @@ static bool is_frame(const char *text)
            (digits >= 6 || text[length - 1] == ')');
 }
 
-static void start_sample(struct perf *perf, char *line, const struct words *words)
+static void start_sample(struct perf *perf, char *line)
 {
-    take_thread(perf, words);
-    size_t used = take_period_and_event(perf, words);
+    struct words words = split(line);
+
+    take_thread(perf, &words);
+    size_t used = take_period_and_event(perf, &words);
     if (used && is_frame(line + used))
         read_frame(perf, line + used);
     perf->in_sample = true;
+    free(words.text);
 }
 
 static int read_line(struct perf *perf, char *line, size_t number, const char *name,
@@ -203,20 +220,18 @@ static int read_line(struct perf *perf, char *line, size_t number, const char *n
         return end_sample(perf, number, name, error);
     if (*line == '#')
         return OK;
-    struct words words = split(line);
-    int result = OK;
-    if (words.time < words.count) {
-        result = end_sample(perf, number, name, error);
-        if (!strstr(line, ": PERF_RECORD_"))
-            start_sample(perf, line, &words);
-    } else if (perf->in_sample && isspace((unsigned char)*line)) {
+    if (!has_time(line)) {
+        if (!perf->in_sample || !isspace((unsigned char)*line))
+            return error_set(error, "%s: line %zu: not the output of perf script, with times", name,
+                             number);
         read_frame(perf, line);
-    } else {
-        result = error_set(error, "%s: line %zu: not the output of perf script, with times", name,
-                           number);
+        return OK;
     }
-    free(words.text);
-    return result;
+    if (end_sample(perf, number, name, error))
+        return ERROR;
+    if (!strstr(line, ": PERF_RECORD_"))
+        start_sample(perf, line);
+    return OK;
 }
 
 static int perf_read(const struct file_bytes *input, const char *name, struct profile **profile,

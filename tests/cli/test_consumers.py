@@ -281,6 +281,7 @@ def test_json_columns(tmp_path, program_flame):
     nodes = data["nodes"]
     assert len({len(column) for column in nodes.values()}) == 1
     assert sum(nodes["self"]) == data["total_instructions"]
+    assert set(nodes["frame"]) == set(range(len(data["frames"])))
     paths = []
     for parent, frame in zip(nodes["parent"], nodes["frame"]):
         name = data["frames"][frame]["name"]
