@@ -2,6 +2,7 @@
 
 #include "common/map.h"
 #include "common/memory.h"
+#include "profile/diff_files.h"
 #include "profile/view_edit.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct overlay {
     struct map frame_of;  /* identity -> frame of the tree */
     size_t column_capacity;
     char *old_name, *new_name; /* a file that was renamed; NULL: none was */
+    struct diff_files *files;  /* source files, which are part of names */
 };
 
 /* What an object is known by: its file name, without the version of a shared library. */
@@ -70,24 +72,27 @@ static char *only_file_missing_in(const struct view *view, const struct view *ot
     return only;
 }
 
-static uint32_t tree_frame(struct overlay *overlay, const struct view_frame *frame)
+static uint32_t tree_frame(struct overlay *overlay, const struct view_frame *frame, bool is_base)
 {
     struct view *tree = overlay->diff->tree;
+    char *name =
+        is_base ? diff_files_name(overlay->files, frame) : memory_duplicate_string(frame->name);
     char *object = object_identity(frame->object);
     bool renamed = overlay->old_name && overlay->new_name && !strcmp(object, overlay->old_name);
     char *identity =
-        memory_format("%d\n%s\n%s", frame->kind, renamed ? overlay->new_name : object, frame->name);
+        memory_format("%d\n%s\n%s", frame->kind, renamed ? overlay->new_name : object, name);
     uint32_t *place = map_place(&overlay->frame_of, profile_intern(overlay->keys, identity));
 
     if (*place == MAP_ABSENT) {
         *array_push(tree->frames, tree->frame_count, tree->frame_capacity) = *frame;
         struct view_frame *kept = &tree->frames[tree->frame_count - 1];
-        kept->name = view_keep_text(tree, frame->name); /* may be of the view's own pool */
-        kept->function = NONE;                          /* of which profile would it be? */
+        kept->name = view_keep_text(tree, name);
+        kept->function = NONE; /* of which profile would it be? */
         *place = (uint32_t)tree->frame_count - 1;
     }
     free(identity);
     free(object);
+    free(name);
     return *place;
 }
 
@@ -125,7 +130,7 @@ static void lay_over(struct overlay *overlay, const struct view *view, bool is_b
     for (size_t i = 0; i < view->node_count; i++) {
         uint32_t *frame = &frames[view->frame[i]];
         if (*frame == NONE)
-            *frame = tree_frame(overlay, &view->frames[view->frame[i]]);
+            *frame = tree_frame(overlay, &view->frames[view->frame[i]], is_base);
         uint32_t parent = view->parent[i] == NONE ? NONE : nodes[view->parent[i]];
         uint32_t node = view_builder_child(&overlay->builder, parent, *frame, 0);
         grow_columns(overlay);
@@ -172,6 +177,7 @@ struct diff *diff_make(const struct view *base, const struct view *new)
 
     overlay.old_name = only_file_missing_in(base, new);
     overlay.new_name = only_file_missing_in(new, base);
+    overlay.files = diff_files_pair(base, new);
     diff->tree = view_new_like(new);
     diff->tree->frame_count = 0; /* it gets the frames of both */
     view_builder_start(&overlay.builder, diff->tree, new->node_count);
@@ -188,6 +194,7 @@ struct diff *diff_make(const struct view *base, const struct view *new)
     map_free(&overlay.frame_of);
     free(overlay.old_name);
     free(overlay.new_name);
+    diff_files_free(overlay.files);
     return diff;
 }
 

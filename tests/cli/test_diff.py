@@ -56,6 +56,29 @@ def test_markdown(pair):
     assert "| c | 10 | 14 | +4 | +40.00% |\n" in text
 
 
+def test_source_files_in_another_folder(tmp_path):
+    """Functions that have the path of their file in their names, of two checkouts."""
+    tree = """\
+py::<module>:{0}/app.py 1
+py::<module>:{0}/app.py;py::run:{0}/pkg/__init__.py 10
+py::<module>:{0}/app.py;py::run:{0}/pkg/sub/__init__.py {1}
+py::<module>:{0}/app.py;py::run:{0}/pkg/sub/__init__.py;py::dumps:/usr/lib/json/__init__.py 7
+"""
+    base = imported(tmp_path, tree.format("/ci/base", 20), "base")
+    new = imported(tmp_path, tree.format("/home/me/new", 25), "new")
+    assert diff(base, new, "-f", "folded") == \
+        "py::<module>:/home/me/new/app.py;py::run:/home/me/new/pkg/sub/__init__.py 20 25\n"
+    assert diff(base, imported(tmp_path, tree.format("elsewhere", 20), "third"), "-f", "folded") == ""
+
+
+def test_source_files_that_cannot_be_told_apart(tmp_path):
+    """Two files never become one."""
+    base = imported(tmp_path, "py::f:/a/x/util.py 1\n", "base")
+    new = imported(tmp_path, "py::f:/b/y/util.py 1\npy::f:/b/z/util.py 1\n", "new")
+    assert diff(base, new, "-f", "folded") == \
+        "py::f:/a/x/util.py 1 0\npy::f:/b/y/util.py 0 1\npy::f:/b/z/util.py 0 1\n"
+
+
 def test_markdown_shows_names_as_they_are(tmp_path):
     base = imported(tmp_path, "a 1\n", "base")
     new = imported(tmp_path, "a 1\na;py::__init__ 1\na;x_y 1\na;f<int&>*|[] 1\n", "new")

@@ -77,6 +77,18 @@ def test_a_name_after_the_code_ran(recorder):
     assert calls(recorder.flame) == {"f": 5}
 
 
+def test_a_script_in_another_folder_compares(script, tmp_path):
+    flames = []
+    for folder, turns in (("/ci/base", 10), ("/ci/new", 11)):
+        flames.append(tmp_path / f"{turns}.flame")
+        support.run("record", "-o", flames[-1], script, "emit", 0, "spin", turns, "map", 0, "0x40",
+                    f"JS:~f {folder}/app.js:12:5", "run", 0, 1)
+    text = support.run("diff", *flames, "-f", "folded").stdout
+    changed = [line for line in text.splitlines() if "JS:~f" in line]
+    assert len(changed) == 1
+    assert changed[0].endswith(f"JS:~f /ci/new/app.js:12:5 {spin(10)} {spin(11)}")
+
+
 def test_names_that_come_at_the_end(recorder):
     paths, _ = recorder(*"late map 0 0x40 a map 0x100 0x40 b emit 0 call 0x100 5 "
                         "emit 0x100 spin 5 run 0 2".split())
