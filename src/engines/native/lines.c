@@ -2,6 +2,7 @@
 #include "engines/native/lines.h"
 #include "engines/native/assemble.h"
 #include "engines/native/foreseen.h"
+#include "engines/native/line_counters.h"
 #include "engines/native/python_counts.h"
 #include "engines/native/record.h"
 #include "engines/native/translation.h"
@@ -17,180 +18,6 @@ static struct line_slot *slot_of(const struct native_thread *thread, uint32_t se
 {
     uint32_t hash = (context_number(thread->hot.current) << 4) + segment_hash(segment);
     return (struct line_slot *)((uint8_t *)thread->lines + (hash & SLOT_MASK));
-}
-
-/* ---- counters beside the context ---- */
-
-struct line_array {
-    uint64_t capacity;
-    uint64_t *taken; /* how much of each the core has; NULL: it was taken away from them */
-    uint64_t counts[];
-};
-
-#define ORIGIN LINE_ORIGIN
-_Static_assert(ORIGIN == 128 + offsetof(struct line_array, counts), "see lines.h");
-
-#define ROOM_GRAIN 8 /* arrays fill cache lines */
-
-/* Of contexts that ask for each counter. */
-static struct line_array empty;
-
-/* What a counter counts: how often a run ran, and the PLT stub behind it, 0: none. */
-struct line_counter {
-    uint32_t run, stub;
-};
-
-/* What the counters of a function's contexts count, by their place. */
-struct line_function {
-    uint32_t count, capacity;
-    uint32_t room;     /* counters that every context has from now on; none has had fewer */
-    uint32_t contexts; /* that were made */
-    uint32_t large;    /* contexts with more than LINE_PLACES counters */
-    struct line_counter *counters;
-};
-
-/* By the core's number of a run: its place in its function. */
-static struct line_run {
-    const struct code_function *function;
-    uint32_t place, stub;
-} * runs;
-static uint32_t run_capacity;
-
-static void keep_run_room(uint32_t number)
-{
-    if (number < run_capacity)
-        return;
-    uint32_t capacity = run_capacity ? 2 * run_capacity : 4096;
-    while (capacity <= number)
-        capacity *= 2;
-    struct line_run *larger = arena_allocate(capacity * sizeof *larger);
-    if (runs)
-        memcpy(larger, runs, run_capacity * sizeof *runs);
-    arena_release(runs, run_capacity * sizeof *runs);
-    runs = larger;
-    run_capacity = capacity;
-}
-
-static void add_place(struct line_function *of, struct line_counter counter)
-{
-    if (of->count == of->capacity) {
-        uint32_t capacity = of->capacity ? 2 * of->capacity : 16;
-        struct line_counter *larger = arena_allocate(capacity * sizeof *larger);
-        if (of->counters)
-            memcpy(larger, of->counters, of->count * sizeof *larger);
-        arena_release(of->counters, of->capacity * sizeof *larger);
-        of->counters = larger;
-        of->capacity = capacity;
-    }
-    of->counters[of->count++] = counter;
-}
-
-static uint32_t place_limit(const struct line_function *of)
-{
-    return of->large < LINE_LARGE_CONTEXTS ? LINE_PLACES_MAX : LINE_PLACES;
-}
-
-/* With so many contexts, how much room the next one may have. */
-static uint32_t most_room(uint32_t contexts)
-{
-    return contexts < 8 ? 2046 : contexts < 32 ? 254 : contexts < 512 ? 62 : 30;
-}
-
-static struct line_function *lines_of(struct code_function *function)
-{
-    const unsigned run_bytes = 12; /* of code, as compilers make it */
-    if (function->engine)
-        return function->engine;
-    struct line_function *of = function->engine = arena_allocate(sizeof *of);
-    uint64_t bytes = function->end > function->start ? function->end - function->start : 0;
-    uint64_t room = bytes / run_bytes / ROOM_GRAIN * ROOM_GRAIN + ROOM_GRAIN - 2;
-    of->room = room < most_room(0) ? room : most_room(0);
-    return of;
-}
-
-/* The place of a counter in the contexts of its function, from 1 on; 0: it has none. */
-static uint32_t place_of(struct line_counter counter, struct code_function *function)
-{
-    if (!function)
-        return 0;
-    keep_run_room(counter.run);
-    struct line_function *of = lines_of(function);
-    struct line_run *run = &runs[counter.run];
-    if (run->function != function || run->stub != counter.stub) {
-        if (of->count >= place_limit(of))
-            return 0;
-        add_place(of, counter);
-        *run = (struct line_run){function, of->count, counter.stub};
-    }
-    return run->place <= place_limit(of) ? run->place : 0;
-}
-
-/* NULL: the context has none of its own, or those of python_counts.c. */
-static struct line_array *array_of(const struct context *context)
-{
-    struct line_array *array = (struct line_array *)(context->counters - ORIGIN);
-    return array->capacity ? array : NULL;
-}
-
-static void set_array(struct context *context, const struct line_array *array)
-{
-    context->counters = (uint64_t)array + ORIGIN;
-}
-
-static struct line_array *new_array(struct context *context, uint64_t capacity)
-{
-    struct line_array *array = arena_allocate(sizeof *array + capacity * sizeof *array->counts);
-    array->capacity = capacity;
-    set_array(context, array);
-    return array;
-}
-
-/* Python's contexts run the evaluator. Blocks that do not ask go on for the contexts that are in them:
- * those were made in time. */
-void lines_context_made(struct context *context)
-{
-    struct code_function *function = context->code;
-    set_array(context, &empty);
-    if (function->flags & CODE_FUNCTION_PYTHON || python_counts_begin(function)) {
-        python_counts_context_made(context);
-        return;
-    }
-    if (function->flags & CODE_FUNCTION_ANONYMOUS)
-        return;
-    struct line_function *of = lines_of(function);
-    new_array(context, of->room);
-    if (of->room <= most_room(++of->contexts))
-        return;
-    of->room = most_room(of->contexts);
-    cache_remake_function(function);
-}
-
-static void copy_counts(uint64_t **to, const uint64_t *from, uint64_t capacity, uint64_t count)
-{
-    if (!*to)
-        *to = arena_allocate(capacity * sizeof **to);
-    memcpy(*to, from, count * sizeof **to);
-}
-
-/* By its own thread, which does not know the old one any longer when it goes on. */
-static void grow_array(struct context *context, uint32_t place)
-{
-    struct line_array *old = array_of(context);
-    uint64_t capacity = old ? old->capacity : ROOM_GRAIN - 2;
-    if (place > LINE_PLACES && capacity <= LINE_PLACES)
-        lines_of(context->code)->large++;
-    while (capacity < place)
-        capacity = 2 * capacity + 2;
-    struct line_array *array = new_array(context, capacity);
-    if (!old)
-        return;
-    uint64_t *counts = array->counts;
-    copy_counts(&counts, old->counts, capacity, old->capacity);
-    if (old->taken) {
-        copy_counts(&array->taken, old->taken, capacity, old->capacity);
-        arena_release(old->taken, old->capacity * sizeof *old->taken);
-    }
-    arena_release(old, sizeof *old + old->capacity * sizeof *old->counts);
 }
 
 /* ---- what is emitted ---- */
@@ -243,7 +70,7 @@ static struct line_count plan_with(struct line_counter counter, struct code_func
     struct line_count count = {
         .number = counter.run, .flags = flags, .exit_id = exit_id, .borrow = borrow, .reg = reg};
     count.evaluated = function && python_counts_begin(function);
-    count.place = count.evaluated ? 0 : place_of(counter, function);
+    count.place = count.evaluated ? 0 : line_counters_place(counter, function);
     cache.exits[exit_id].site = count.number;
     cache.exits[exit_id].pops = count.place;
     cache.exits[exit_id].slot = count.evaluated;
@@ -275,8 +102,9 @@ bool lines_have_room(const struct translation *t, uint32_t number, uint32_t stub
     struct code_function *function = counting_function(t);
     if (function && python_counts_begin(function))
         return false;
-    uint32_t place = number ? place_of((struct line_counter){number, stub}, function) : 0;
-    return place && !t->python && place <= lines_of(function)->room;
+    uint32_t place =
+        number ? line_counters_place((struct line_counter){number, stub}, function) : 0;
+    return place && !t->python && line_counters_have_room(function, place);
 }
 
 struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t number,
@@ -286,7 +114,7 @@ struct line_count lines_plan_run(struct translation *t, unsigned index, uint32_t
     struct code_function *function = counting_function(t);
     if (lines_have_room(t, number, stub))
         return (struct line_count){.number = number,
-                                   .place = place_of(counter, function),
+                                   .place = line_counters_place(counter, function),
                                    .flags = flags,
                                    .borrow = BORROW_SPILLED,
                                    .has_room = true};
@@ -306,7 +134,7 @@ struct line_count lines_plan_evaluated(struct translation *t, unsigned index, ui
 
 static int count_offset(const struct line_count *count)
 {
-    return 8 * ((int)count->place - 1) + (int)offsetof(struct line_array, counts) - ORIGIN;
+    return 8 * ((int)count->place - 1) + (int)offsetof(struct line_array, counts) - LINE_ORIGIN;
 }
 
 void lines_emit_folded(struct emitter *e, const struct line_count *count, unsigned reg)
@@ -341,7 +169,7 @@ static void emit_placed(struct emitter *e, const struct line_count *count)
         emit_load(e, RAX, FIELD(counters));
     }
     emit_bytes(e, "\x81\xb8", 2); /* cmp dword [rax + capacity], place */
-    emit_u32(e, (int)offsetof(struct line_array, capacity) - ORIGIN);
+    emit_u32(e, (int)offsetof(struct line_array, capacity) - LINE_ORIGIN);
     emit_u32(e, count->place);
     jump_if(e, IF_BELOW, count->miss);
     emit_increment(e, RAX, count_offset(count));
@@ -420,79 +248,13 @@ void lines_take_exit(struct native_thread *thread, struct exit *exit)
         return;
     }
     if (exit->pops) {
-        grow_array(thread->hot.current, exit->pops);
-        /* With many contexts, a function with many runs is to count in the table. */
-        if (exit->pops > place_limit(lines_of(thread->hot.current->code)))
-            cache_remake(exit->pc);
+        if (!line_counters_grow(thread->hot.current, exit->pops))
+            cache_remake(exit->pc); /* to count in the table */
         return;
     }
     struct line_slot *slot = slot_of(thread, exit->site);
     flush_slot(slot);
     slot->key = thread->hot.current->key + exit->site;
-}
-
-/* How often the counter at place `i` + 1 has counted since it was last taken. */
-static uint64_t count_since(const struct line_array *array, uint32_t i)
-{
-    return array->counts[i] - (array->taken ? array->taken[i] : 0);
-}
-
-/* Where other threads run, one of them may be counting in this very context: its counters are left
- * alone, and how far they were is noted. Most contexts are flushed once, so their counts need not be
- * looked for in the core's table. */
-static void flush_context(struct context *context, bool alone)
-{
-    if (python_counts_apply(context->code)) {
-        python_counts_flush(context, alone);
-        return;
-    }
-    struct line_array *array = array_of(context);
-    if (!array)
-        return;
-    const struct line_function *of = lines_of(context->code);
-    for (uint32_t i = 0; i < array->capacity && i < of->count; i++) {
-        uint64_t count = count_since(array, i);
-        if (!count)
-            continue;
-        counts_add_late(&core.counts, context->key + of->counters[i].run, count);
-        if (of->counters[i].stub)
-            counts_add_late(&core.counts, context->key + of->counters[i].stub, count);
-        if (!array->taken && !alone)
-            array->taken = arena_allocate(array->capacity * sizeof *array->taken);
-        if (array->taken)
-            array->taken[i] += count;
-        else
-            array->counts[i] = 0;
-    }
-}
-
-void lines_flush_contexts(bool alone)
-{
-    for (uint32_t i = 0; options.line_detail && i < core.tree.count; i++)
-        flush_context(tree_context(&core.tree, i), alone);
-}
-
-static uint32_t instructions_of(struct line_counter counter)
-{
-    return core.blocks[counter.run].instructions +
-           (counter.stub ? core.blocks[counter.stub].instructions : 0);
-}
-
-uint64_t lines_beside_contexts(void)
-{
-    uint64_t instructions = 0;
-    for (uint32_t i = 0; i < core.tree.count; i++) {
-        const struct context *context = tree_context(&core.tree, i);
-        if (python_counts_apply(context->code)) {
-            instructions += python_counts_instructions(context);
-            continue;
-        }
-        const struct line_array *array = array_of(context);
-        const struct line_function *of = context->code->engine;
-        for (uint32_t k = 0; array && k < array->capacity && k < of->count; k++)
-            instructions += count_since(array, k) * instructions_of(of->counters[k]);
-    }
-    return instructions;
 }
 
 void lines_flush(struct native_thread *thread)
@@ -525,8 +287,8 @@ void lines_shorten(struct native_thread *thread, uint32_t run, unsigned executed
 {
     uint64_t key = counting_key(thread, -(int64_t)core.blocks[run].instructions);
     counts_add_late(&core.counts, key + run, -1ul);
-    if (run < run_capacity && runs[run].stub)
-        counts_add_late(&core.counts, key + runs[run].stub, -1ul);
+    if (line_counters_stub(run))
+        counts_add_late(&core.counts, key + line_counters_stub(run), -1ul);
     lines_add_part(thread, run, executed);
 }
 

@@ -3,8 +3,8 @@
  *
  * A run is what a block executes in one go, from where it was last counted to the branch by which
  * it leaves: one counter for all segments that it goes through, and for the PLT stub that a call is
- * made through. A context has counters for the runs of its function, by their place; the thread
- * knows where the current context's are.
+ * made through. A context has counters for the runs of its function, by their place (line_counters.h);
+ * the thread knows where the current context's are.
  *
  *   room     a context is made with room for as many runs as a function of that size is likely to
  *            have: they are counted without a question. The more contexts a function has, the less
@@ -28,12 +28,6 @@ struct line_slot {
 };
 
 #define LINE_SLOTS 32768
-
-/* Counters of a context that asks. Beyond the first number only in functions with few contexts:
- * CPython's evaluator has thousands of runs and tens of thousands of contexts. */
-#define LINE_PLACES         256
-#define LINE_PLACES_MAX     8192
-#define LINE_LARGE_CONTEXTS 512
 
 struct translation;
 
@@ -62,13 +56,6 @@ struct line_count {
     uint64_t miss;
 };
 
-/* A context has the address of its counters, plus so much: the first ones are reached with eight bits
- * of offset. They begin with a word that says how many there are. */
-#define LINE_ORIGIN 144
-
-/* A new context gets its room. */
-void lines_context_made(struct context *context);
-
 /* To count one execution of run `number`, in the current context: emits cold code, so not while
  * another piece of it is being made; then the rest, anywhere. */
 struct line_count lines_plan(uint32_t number, struct code_function *function, bool flags,
@@ -96,11 +83,6 @@ uint64_t lines_cold_folded(const struct line_count *count, uint64_t to);
 /* The exit was taken: the counter gets its room, and the sequence is begun again at exit->landing. But
  * that may change. `exit` is no row of the cache's, but a copy. */
 void lines_take_exit(struct native_thread *thread, struct exit *exit);
-
-/* All that contexts have counted is in the core. `alone`: no other thread of the process runs. */
-void lines_flush_contexts(bool alone);
-/* Instructions that contexts have counted since; their threads may go on meanwhile. */
-uint64_t lines_beside_contexts(void);
 
 /* All that the thread has counted is in the core. */
 void lines_flush(struct native_thread *thread);

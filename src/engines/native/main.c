@@ -18,7 +18,7 @@
  *     jumps.c      indirect jumps, entries           flags.c      where flags are free
  *     lines.c      counts per context and run        exec.c       the next program
  *     files.c      the engine's own files            limits.c     what the program may have
- *     line_place.c where a run is counted
+ *     line_place.c where a run is counted            line_counters.c  and in what
  *     dispatch.c   what leaves the cache             proc.c       /proc/self/exe
  *     record.c     the core's platform, raw files    requests.c   what the program asks for
  *     turns.c      budget, checkpoints               progress.c   how far the program is

@@ -2,7 +2,7 @@
 #include "engines/native/files.h"
 #include "engines/native/progress.h"
 #include "core/counts.h"
-#include "engines/native/lines.h"
+#include "engines/native/line_counters.h"
 #include "engines/native/record.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -26,7 +26,7 @@ static uint64_t total(void)
             sum += tree_context(&core.tree, i)->self_instructions;
         return sum;
     }
-    sum = lines_beside_contexts();
+    sum = line_counters_instructions();
     counts_flush(&core.counts);
     for (size_t at = 0; at < core.counts.row_capacity; at++) {
         const struct count *row = counts_row(&core.counts, at);

@@ -3,6 +3,7 @@
 #include "core/python.h"
 #include "engines/native/arena.h"
 #include "engines/native/assemble.h"
+#include "engines/native/line_counters.h"
 #include "engines/native/record.h"
 #include "engines/native/translation.h"
 

@@ -49,7 +49,7 @@ void python_counts_take_exit(struct native_thread *thread, const struct exit *ex
 /* `instructions` more, or fewer, are counted past the counters: the key to count them with. */
 uint64_t python_counts_key(struct context *context, int64_t instructions);
 
-/* All that the context has counted is in the core. `alone`: see lines.h */
+/* All that the context has counted is in the core. `alone`: see line_counters.h */
 void python_counts_flush(struct context *context, bool alone);
 /* Instructions that it has counted since. */
 uint64_t python_counts_instructions(const struct context *context);

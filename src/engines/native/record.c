@@ -7,7 +7,7 @@
 #include "engines/native/arena.h"
 #include "engines/native/cache.h"
 #include "engines/native/gate.h"
-#include "engines/native/lines.h"
+#include "engines/native/line_counters.h"
 #include "engines/native/maps.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -189,7 +189,7 @@ void record_init(char **command)
     core.tree.allocate = arena_allocate_low;
     core.tree.nobody = arena_allocate_low(sizeof *core.tree.nobody);
     if (options.line_detail)
-        core.tree.made = lines_context_made;
+        core.tree.made = line_counters_context_made;
     process.pid = sys(getpid);
     lock_is_of(process.pid);
     process.parent_pid = sys(getppid);

@@ -20,6 +20,7 @@
 #include "engines/native/files.h"
 #include "engines/native/gate.h"
 #include "engines/native/leaves.h"
+#include "engines/native/line_counters.h"
 #include "engines/native/lines.h"
 #include "engines/native/order.h"
 #include "engines/native/python_codes.h"
@@ -158,7 +159,7 @@ void threads_settle_all(void)
     for (struct native_thread *thread = all; thread; thread = thread->next)
         if (!thread->is_free && !thread->ended)
             settle(thread);
-    lines_flush_contexts(live_count == 1);
+    line_counters_flush(live_count == 1);
 }
 
 bool threads_have_renewed(const struct native_thread *but)
@@ -386,7 +387,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         returns_forget(0, UINT64_MAX);
         forget_children(maker);
         lines_flush(maker);
-        lines_flush_contexts(true);
+        line_counters_flush(true);
         record_forked(maker);
         if (sp)
             maker->registers[REGISTER_RSP] = sp;
