@@ -1,6 +1,7 @@
 /* python_calls.c: see python_calls.h. */
 #include "engines/native/python_calls.h"
 #include "engines/native/arena.h"
+#include "engines/native/python_codes.h"
 #include "engines/native/python_pieces.h"
 
 #define CALL(member) ((int8_t)offsetof(struct python_call_slot, member))
@@ -24,7 +25,7 @@ void python_calls_begin(struct native_thread *thread)
         thread->python_calls = arena_allocate(sizeof no_calls);
 }
 
-/* They may be anywhere in the table; but objects die seldom. */
+/* They may be anywhere in the table. Most code that dies was called once, and is not there. */
 void python_calls_forget(struct native_thread *thread, uint64_t code)
 {
     for (unsigned i = 0; thread->python_calls != no_calls && i < PYTHON_CALL_SLOTS; i++)
@@ -96,6 +97,17 @@ void emit_known_call(struct emitter *e, const struct python_layout *layout, stru
     emit_take_call(e, layout);
 }
 
+/* The slot of the code in rcx says for good that there was such a call. Loses rax. */
+static void emit_mark_code(struct emitter *e)
+{
+    op_register32(e, OP_LOAD, RAX, RCX);
+    op_constant32(e, 4, RAX, PYTHON_CODE_MASK);
+    op_thread(e, OP_ADD, RAX, FIELD(python_codes));
+    emit_bytes(e, "\xc7\x40", 2); /* mov dword [rax + was_called], 1 */
+    emit_byte(e, offsetof(struct python_code_slot, was_called));
+    emit_u32(e, 1);
+}
+
 static void remember_field(struct emitter *e, int entry_offset, int8_t slot_offset)
 {
     op_far(e, OP_LOAD, RCX, RDX, entry_offset);
@@ -112,6 +124,7 @@ void emit_remember_call(struct emitter *e, const struct python_layout *layout)
     uint8_t *too_far = jump_far_ahead(e, IF_NOT_EQUAL);
     emit_load(e, RCX, FIELD(target));
     emit_frame_code(e, layout);
+    emit_mark_code(e);
     emit_slot(e);
     op_memory(e, OP_STORE, RCX, RAX, CALL(code));
     emit_load(e, RCX, FIELD(hot.current));

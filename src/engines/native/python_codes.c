@@ -55,10 +55,12 @@ void python_remember(struct native_thread *thread)
         thread->python_codes = arena_allocate(sizeof no_codes);
     unsigned hash = (uintptr_t)function >> 4 ^ (uintptr_t)function >> 7;
     unsigned place = first_slot() + hash % (CONTEXT_SLOTS - first_slot());
-    *python_code_slot(thread, frame.code) = (struct python_code_slot){
+    struct python_code_slot *slot = python_code_slot(thread, frame.code);
+    *slot = (struct python_code_slot){
         .code = frame.code,
         .function = (uint64_t)function,
         .beside = offsetof(struct context, slots) + place * sizeof(struct context_slot),
+        .was_called = slot->was_called,
         .lines = newest->place.lines,
     };
     /* Direct calls have the numbers of their sites there, which are no addresses. */
@@ -76,7 +78,8 @@ void python_remember(struct native_thread *thread)
 void python_forget(struct native_thread *thread, uint64_t code)
 {
     struct python_code_slot *slot = python_code_slot(thread, code);
+    if (slot->was_called)
+        python_calls_forget(thread, code);
     if (slot->code == code)
         slot->code = 0;
-    python_calls_forget(thread, code);
 }

@@ -14,7 +14,8 @@
 struct python_code_slot {
     uint64_t code;
     uint64_t function;                /* struct code_function */
-    uint64_t beside;                  /* where a context has its slot for it, from the context on */
+    uint32_t beside;                  /* where a context has its slot for it, from the context on */
+    uint32_t was_called;              /* calls of what is, or was, here are in python_calls.h */
     const struct python_lines *lines; /* at line detail */
 };
 

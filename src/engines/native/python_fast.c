@@ -160,7 +160,7 @@ static void emit_code(struct emitter *e, const struct python_layout *layout)
     if (has_lines())
         emit_code_lines(e, layout);
     op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct python_code_slot, function));
-    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct python_code_slot, beside));
+    op_memory32(e, OP_LOAD, RAX, RAX, offsetof(struct python_code_slot, beside));
 }
 
 /* rax = the child of the context in rdx for the function in rcx: in its slot at rax beside the
