@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ static bool open_unnamed(struct output *output)
 
     if (slash)
         slash[slash == folder] = 0; /* of the root, the slash stays */
-    int descriptor = open(slash ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    int descriptor = open(slash ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     free(folder);
     if (descriptor < 0)
         return false;
@@ -35,6 +36,38 @@ static bool open_unnamed(struct output *output)
     }
     output->stream = fdopen(descriptor, "wb");
     return true;
+}
+
+/* A temporary file with a name, beside the final one; -1 where there can be none. */
+static int make_temporary(struct output *output)
+{
+    output->temporary_path = memory_format("%s.XXXXXX", output->final_path);
+    int descriptor = mkstemp(output->temporary_path);
+
+    if (descriptor < 0) {
+        free(output->temporary_path);
+        output->temporary_path = NULL;
+        return -1;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask); /* mkstemp makes files private; this one is an ordinary one */
+    return descriptor;
+}
+
+/* Where a file without a name can be made, but gets none: some file systems that lie on others. */
+static int copy_to_temporary(struct output *output)
+{
+    int from = fileno(output->stream), to = make_temporary(output);
+    ssize_t copied = -1;
+
+    if (to < 0)
+        return ERROR;
+    for (off_t at = 0; (copied = sendfile(to, from, &at, 1 << 30)) > 0;)
+        continue;
+    int failed = copied < 0 || fsync(to) != 0;
+    failed |= close(to) != 0;
+    return failed ? ERROR : OK;
 }
 
 /* Gives a file without a name a temporary one. */
@@ -54,21 +87,16 @@ static int give_name(struct output *output)
         if (errno != EEXIST)
             break;
     }
-    return ERROR;
+    return copy_to_temporary(output);
 }
 
 static int open_temporary(struct output *output, struct error *error)
 {
     if (open_unnamed(output))
         return OK;
-    output->temporary_path = memory_format("%s.XXXXXX", output->final_path);
-    int descriptor = mkstemp(output->temporary_path);
+    int descriptor = make_temporary(output);
     if (descriptor < 0)
         return error_set_errno(error, "%s: cannot be created", output->path);
-
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask); /* mkstemp makes files private; this one is an ordinary one */
     output->stream = fdopen(descriptor, "wb");
     return OK;
 }
