@@ -209,7 +209,10 @@ do_call_register:
     LOOK_UP(target);
 #if DETAIL
     SETTLE();
-    profiling_call_register(machine, profiler, block, target);
+    if (UNLIKELY(profiling_is_swap(profiler, target)))
+        profiling_swap(machine, next);
+    else
+        profiling_call_register(machine, profiler, block, target);
     CONTEXT_CHANGED();
 #endif
     ENTER();

@@ -194,6 +194,16 @@ void profiling_jump(struct riscv_machine *machine, struct block *next)
         profiling_mismatch(machine, next);
 }
 
+void profiling_swap(struct riscv_machine *machine, struct block *next)
+{
+    struct hot *hot = &machine->profiler->hot;
+
+    hot->top--;
+    hot->current = hot->top->context;
+    if (next->function != hot->current->code)
+        profiling_mismatch(machine, next);
+}
+
 /* ---- frames without code ---- */
 
 void profiling_marker(struct riscv_machine *machine, int32_t number)

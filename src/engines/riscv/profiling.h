@@ -77,6 +77,17 @@ static inline void profiling_call_register(struct riscv_machine *machine, struct
               machine->x[REGISTER_SP] + CALLER_SIDE);
 }
 
+/* A linking jump to where the newest call would return, in the middle of a function: a coroutine
+ * that lets the other one go on. To that one it is a return, with whatever stack pointer; what was
+ * linked is where it will call next. */
+static inline bool profiling_is_swap(struct profiler *profiler, uint64_t target)
+{
+    return profiler->hot.top[-1].return_address == target &&
+           !code_map_is_entry(&profiler->core.code, target);
+}
+
+void profiling_swap(struct riscv_machine *machine, struct block *next);
+
 /* True if a jump to `target` is the return that the newest entry waits for. */
 static inline bool profiling_return(struct riscv_machine *machine, struct profiler *profiler,
                                     uint64_t target)
