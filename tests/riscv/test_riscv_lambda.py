@@ -59,6 +59,21 @@ def test_panic_is_a_failure_with_its_words_and_its_profile(tmp_path):
     assert ("_start", "main", "deep", "ecall:panic") in support.folded(result.profile)
 
 
+def test_panic_in_the_last_instruction_is_its_functions_own(tmp_path):
+    program = guest('''__attribute__((naked, noinline, noreturn)) void dies(void)
+        { __asm__("li a1, 0\\n li a7, 2\\n ecall"); }
+        __attribute__((naked, used)) void behind(void) { __asm__("ret"); }
+        int main(void) { dies(); return 0; }''')
+    lines = run(program, tmp_path).stderr.decode().splitlines()
+    assert lines[1].endswith(" dies") and lines[2].endswith(" main")
+
+
+def test_long_panic_is_told_whole(tmp_path):
+    words = "w" * 1000
+    result = run(guest(f'int main(void) {{ panic("{words}", 1000); return 0; }}'), tmp_path)
+    assert result.stderr.decode().splitlines()[0].endswith(f": {words}")
+
+
 def test_keccak(tmp_path):
     program = guest("""int main(void) { static unsigned long state[25]; permute(state);
         commit(state, 200); return 0; }""")

@@ -267,6 +267,7 @@ do_ecall:
         return DISPATCH_BUDGET;
     }
     machine->slice--;
+    machine->call_address = block->address;
     machine->pc = block->end;
     return DISPATCH_ECALL;
 do_fence_i:

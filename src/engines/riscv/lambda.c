@@ -218,7 +218,7 @@ static void answer_call(struct riscv_machine *machine)
     else
         machine_stop(machine, RISCV_FAILED, FAILURE_STATUS,
                      "unknown environment call %lld at pc 0x%llx",
-                     (long long)machine->x[REGISTER_A7], (unsigned long long)machine->pc - 4);
+                     (long long)machine->x[REGISTER_A7], (unsigned long long)machine->call_address);
 }
 
 static void handle_trap(struct riscv_machine *machine, enum dispatch_stop stop)

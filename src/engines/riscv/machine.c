@@ -216,8 +216,9 @@ static void handle_stop(struct riscv_machine *machine, enum dispatch_stop stop)
     case DISPATCH_BUDGET:
         break;
     case DISPATCH_ECALL:
-        profiling_environment_call(machine, machine->pc - 4);
+        profiling_environment_call(machine, machine->call_address);
         machine->environment->call(machine);
+        machine->call_is_last = machine->state.ending != RISCV_RUNNING;
         break;
     case DISPATCH_FLUSH:
         blocks_flush(&machine->blocks);

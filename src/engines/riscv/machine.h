@@ -60,6 +60,7 @@ struct riscv_machine {
     struct profiler *profiler;                 /* NULL: run plain */
     uint64_t pc;
     uint64_t fault_address;
+    uint64_t call_address; /* of the environment call that is being answered, or was the last */
     uint64_t retired; /* instructions of all slices given out, minus `slice`: see machine_retired */
     uint32_t fcsr;    /* frm in bits 7-5; fflags only while dispatch is not running */
 
@@ -78,6 +79,7 @@ struct riscv_machine {
     struct riscv_lineage lineage;
     struct riscv_successor successor;
     uint64_t forks;    /* children so far */
+    bool call_is_last; /* an environment call ended the run */
     bool leaves_slice; /* the environment wants to be asked for the next turn now */
     bool code_changed; /* blocks must be flushed before dispatch goes on */
     int64_t

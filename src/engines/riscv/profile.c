@@ -159,7 +159,10 @@ void riscv_walk_stack(struct riscv_machine *machine, unsigned most,
                       void (*frame)(void *context, uint64_t address, const char *name),
                       void *context)
 {
-    uint64_t address = machine->pc;
+    /* A call that does not come back may be its function's last instruction. Unless another thread
+     * ended the run while this one waited. */
+    bool calls = machine->call_is_last && machine->pc - machine->call_address <= 4;
+    uint64_t address = calls ? machine->call_address : machine->pc;
 
     if (most)
         frame(context, address, names_find(machine->image, address));

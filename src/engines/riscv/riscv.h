@@ -68,7 +68,7 @@ struct riscv_state {
     uint64_t instructions; /* executed so far, a faulting one included */
     enum riscv_ending ending;
     int exit_status;
-    char message[256]; /* what a guest that did not just exit ended with; one line */
+    char message[4096]; /* what a guest that did not just exit ended with; one line */
 };
 
 /* Loads the program and stands before its first instruction. NULL: `error` says why. */
