@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -84,6 +86,60 @@ def test_checkpoints_are_written_while_it_runs(tmp_path):
     finally:
         os.killpg(running.pid, signal.SIGKILL)
         running.wait(timeout=60)
+
+
+def test_a_checkpoint_that_fails_is_told_once(tmp_path):
+    program = support.compile_guest([support.HERE / "guests" / "libc.c"], "-static", "-O2", "-g",
+                                    "-lm")
+    done = subprocess.run([support.TRUEFLAME, "record", "--checkpoint=2000", "-o",
+                           tmp_path / "p.flame", program], capture_output=True, text=True,
+                          restore_signals=False,  # SIGXFSZ stays ignored
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                (4096, 4096)))
+    told = [line for line in done.stderr.splitlines() if "cannot write" in line]
+    assert len(told) == 2  # a checkpoint, and the profile in the end
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_the_guest_does_not_outlive_record(tmp_path):
+    program = support.compile_guest([("endless.S", ENDLESS)], *ASSEMBLY)
+    running = subprocess.Popen([support.TRUEFLAME, "record", "--quiet", "--checkpoint=100000", "-o",
+                                tmp_path / "endless.flame", program], start_new_session=True)
+    for _ in range(300):  # once there is a checkpoint the guest runs
+        if (tmp_path / "endless.flame").exists():
+            break
+        time.sleep(0.1)
+    guest = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()[0]
+    running.kill()
+    running.wait(timeout=60)
+    try:
+        for _ in range(300):
+            if not is_running(guest):
+                return
+            time.sleep(0.1)
+        assert not is_running(guest)
+    finally:
+        if is_running(guest):
+            os.kill(int(guest), signal.SIGKILL)
+
+
+DEEP = """__attribute__((noinline)) long down(long n)
+{ long r = n ? down(n - 1) : 0; __asm__ volatile("" : "+r"(r)); return r + 1; }
+int main(void) { return down(1000000) != 1000001; }
+"""
+
+
+def test_the_stack_is_as_large_as_the_hosts_limit(tmp_path):
+    program = support.compile_guest([("deep.c", DEEP)], "-static", "-O2", "-g")
+    with_stack = f"ulimit -S -s 100000; exec {support.TRUEFLAME} record --quiet -o p.flame {program}"
+    assert subprocess.run(["sh", "-c", with_stack], cwd=tmp_path).returncode == 0
+    assert info(tmp_path / "p.flame")["contexts"] > 1000000
 
 
 def test_unknown_system_call_is_reported_once():

@@ -71,7 +71,7 @@ static int64_t prlimit(struct riscv_machine *machine, const uint64_t *arguments)
     uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
 
     if (arguments[1] == STACK)
-        limit[0] = 8 << 20;
+        limit[0] = linux_state_of(machine)->stack_bytes;
     if (arguments[3] && !memory_write(&machine->memory, arguments[3], limit, sizeof limit))
         return -EFAULT;
     return 0;

@@ -87,6 +87,7 @@ struct linux_state {
     uint64_t break_start, break_end; /* brk */
     uint64_t map_limit;              /* mmap looks for room below */
     uint64_t map_full;               /* between here and map_limit there is none */
+    uint64_t stack_bytes;            /* the first thread's */
     uint64_t trampoline;             /* where a signal handler returns to */
     struct linux_action actions[LINUX_SIGNALS + 1];
     struct linux_pending pending[LINUX_MAX_PENDING]; /* oldest first */

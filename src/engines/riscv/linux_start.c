@@ -19,11 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#define STACK_BYTES (8ull << 20)
-#define STACK_TOP   0x3f00000000ull
-#define MAX_STRINGS (STACK_BYTES / 4)
+#define STACK_BYTES      (8ull << 20) /* at least */
+#define MOST_STACK_BYTES (16ull << 30)
+#define STACK_TOP        0x3f00000000ull
+#define MAX_STRINGS      (STACK_BYTES / 4)
 
 /* The letters A, C, D, F, I, M as bits. */
 #define HARDWARE_CAPABILITIES 0x112d
@@ -139,6 +141,35 @@ static int put_trampoline(struct riscv_machine *machine, struct error *error)
     return OK;
 }
 
+/* As the host's limit has it, as for any program: who wants to go deeper raises that. A repeatable
+ * run has the same addresses everywhere. */
+static uint64_t stack_bytes(const struct riscv_machine *machine)
+{
+    struct rlimit limit;
+
+    if (machine->options.repeatable || getrlimit(RLIMIT_STACK, &limit) ||
+        limit.rlim_cur <= STACK_BYTES)
+        return STACK_BYTES;
+    return limit.rlim_cur < MOST_STACK_BYTES ? limit.rlim_cur & ~(MEMORY_PAGE - 1)
+                                             : MOST_STACK_BYTES;
+}
+
+static int map_stack(struct riscv_machine *machine, struct error *error)
+{
+    struct linux_state *state = linux_state_of(machine);
+    uint64_t size_bytes = stack_bytes(machine), start = STACK_TOP - size_bytes;
+
+    if (!memory_is_free(&machine->memory, start, size_bytes + MEMORY_PAGE))
+        return error_set(error, "%s cannot be loaded: it has a segment where its stack is",
+                         machine->image->path);
+    if (memory_map(&machine->memory, start, size_bytes, MEMORY_READ | MEMORY_WRITE, error))
+        return ERROR;
+    /* What stays free below keeps a runaway recursion from reaching a mapping. */
+    state->map_limit = state->map_full = start - 256 * MEMORY_PAGE;
+    state->stack_bytes = size_bytes;
+    return OK;
+}
+
 int linux_prepare_stack(struct riscv_machine *machine, struct error *error)
 {
     const char *alone[] = {machine->options.path, NULL};
@@ -147,13 +178,8 @@ int linux_prepare_stack(struct riscv_machine *machine, struct error *error)
     size_t argument_count = count_strings(arguments), variable_count = count_strings(variables);
     struct builder builder = {.machine = machine, .sp = STACK_TOP - 8, .left = MAX_STRINGS};
 
-    if (memory_map(&machine->memory, STACK_TOP - STACK_BYTES, STACK_BYTES,
-                   MEMORY_READ | MEMORY_WRITE, error) ||
-        put_trampoline(machine, error))
+    if (map_stack(machine, error) || put_trampoline(machine, error))
         return ERROR;
-    /* A page that stays free below keeps a runaway recursion from reaching a mapping. */
-    linux_state_of(machine)->map_limit = STACK_TOP - STACK_BYTES - 256 * MEMORY_PAGE;
-    linux_state_of(machine)->map_full = linux_state_of(machine)->map_limit;
 
     uint64_t *addresses =
         memory_allocate_zeroed(argument_count + variable_count, sizeof *addresses);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -30,7 +31,14 @@ struct recording {
     const char *run_folder;
     struct riscv_machine *machine;
     uint64_t next_checkpoint;
+    bool checkpoint_failed; /* and that was said: the next ones may succeed, or fail in silence */
 };
+
+/* Without `record` nobody would make a profile of what the guest leaves, or even know of it. */
+static void end_with_record(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
 
 static volatile sig_atomic_t asked_to_end; /* the signal that asked */
 
@@ -50,8 +58,9 @@ static void watch_signals(void)
     sigaction(SIGQUIT, &action, NULL);
 }
 
-static void write_raw(const struct recording *recording, enum riscv_profile_state state)
+static void write_raw(struct recording *recording, enum riscv_profile_state state)
 {
+    bool is_checkpoint = state == RISCV_PROFILE_CHECKPOINT;
     struct error error;
 
     if (!riscv_is_profiled(recording->machine))
@@ -59,8 +68,11 @@ static void write_raw(const struct recording *recording, enum riscv_profile_stat
     char *path = memory_format("%s/%d.%llu.raw", recording->run_folder, (int)getpid(),
                                (unsigned long long)riscv_lineage(recording->machine)->image);
 
-    if (riscv_profile_write(recording->machine, path, state, &error))
+    if (riscv_profile_write(recording->machine, path, state, &error) &&
+        !(is_checkpoint && recording->checkpoint_failed)) {
         fprintf(stderr, "trueflame: %s\n", error.text);
+        recording->checkpoint_failed = is_checkpoint;
+    }
     free(path);
 }
 
@@ -237,6 +249,7 @@ __attribute__((noreturn)) static void execute(const struct record_options *optio
     struct riscv_successor successor = {0};
     struct error error;
 
+    end_with_record();
     watch_signals();
     recording.machine = riscv_create(&machine_options, &error);
     if (!recording.machine)
