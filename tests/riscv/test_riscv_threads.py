@@ -157,7 +157,7 @@ def test_time_and_randomness_of_a_repeatable_run_are_its_own():
     program = support.compile_guest([("clock.c", CLOCK)], *STATIC)
     runs = [support.record(program, options=["--quiet", "--repeatable"]) for _ in range(2)]
     assert runs[0].stdout == runs[1].stdout
-    assert re.match(rb"9466\d+ 1000 ", runs[0].stdout)
+    assert re.match(rb"15778\d+ 1000 ", runs[0].stdout)
     assert support.folded(runs[0].profile) == support.folded(runs[1].profile)
 
 
@@ -179,3 +179,10 @@ def test_an_embedded_machine_leaves_the_process_alone():
     ours = support.run_machine(program, options=["--embedded"])
     assert ours.stdout == b"-1 -1 -1\n"
     assert ours.status == 0
+
+
+def test_a_program_is_told_of_itself_not_of_trueflame():
+    recorded = support.record(guest("itself.c"), "one", "two", options=["--quiet"])
+    assert recorded.stdout.decode().splitlines() == [
+        "./itself one two", "./itself one two", "itself 0", "0 itself", "0 a name that is ",
+        "0 a name that is ", "0 other", "0 a name that is "]

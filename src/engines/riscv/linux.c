@@ -212,13 +212,17 @@ static const struct call calls[] = {
     EMULATE(78, readlinkat, linux_readlinkat),
     EMULATE(79, newfstatat, linux_fstatat),
     EMULATE(80, fstat, linux_fstat),
+    PASS(77, tee, 0),
     PASS(81, sync, 0),
     PASS(82, fsync, 0),
     PASS(83, fdatasync, 0),
+    PASS(84, sync_file_range, 0),
     PASS(85, timerfd_create, 0),
     PASS(86, timerfd_settime, A2 | A3),
     PASS(87, timerfd_gettime, A1),
     PASS(88, utimensat, A1 | A2),
+    PASS(90, capget, A0 | A1),
+    PASS(92, personality, 0),
     EMULATE(93, exit, linux_exit),
     EMULATE(94, exit_group, exit_group),
     RESTART(95, waitid, linux_waitid),
@@ -253,6 +257,8 @@ static const struct call calls[] = {
     EMULATE(139, rt_sigreturn, rt_sigreturn),
     PASS(140, setpriority, 0),
     PASS(141, getpriority, 0),
+    PASS(148, getresuid, A0 | A1 | A2),
+    PASS(150, getresgid, A0 | A1 | A2),
     EMULATE(153, times, linux_times),
     PASS(154, setpgid, 0),
     PASS(155, getpgid, 0),
@@ -264,7 +270,7 @@ static const struct call calls[] = {
     EMULATE(164, setrlimit, succeed),
     PASS(165, getrusage, A1),
     PASS(166, umask, 0),
-    EMULATE(167, prctl, succeed),
+    EMULATE(167, prctl, linux_prctl),
     EMULATE(168, getcpu, getcpu_call),
     EMULATE(169, gettimeofday, linux_gettimeofday),
     PASS(172, getpid, 0),
@@ -290,6 +296,7 @@ static const struct call calls[] = {
     PASS(210, shutdown, 0),
     RESTART(211, sendmsg, linux_sendmsg),
     RESTART(212, recvmsg, linux_recvmsg),
+    PASS(213, readahead, 0),
     EMULATE(214, brk, linux_brk),
     EMULATE(215, munmap, linux_munmap),
     EMULATE(216, mremap, linux_mremap),
@@ -311,10 +318,12 @@ static const struct call calls[] = {
     EMULATE(259, riscv_flush_icache, succeed),
     RESTART(260, wait4, linux_wait4),
     EMULATE(261, prlimit64, prlimit),
+    PASS(267, syncfs, 0),
     PASS(276, renameat2, A1 | A3),
     EMULATE(278, getrandom, linux_getrandom),
     PASS(279, memfd_create, A0),
     EMULATE(283, membarrier, refuse),
+    EMULATE(284, mlock2, succeed),
     PASS(285, copy_file_range, A1 | A3),
     PASS(291, statx, A1 | A4),
     EMULATE(293, rseq, refuse),
@@ -469,6 +478,7 @@ static int start(struct riscv_machine *machine, struct error *error)
 
     machine->environment_state = state;
     linux_threads_begin(machine);
+    linux_name_first_thread(machine);
     linux_thread_of(machine)->blocked = machine->options.blocked;
     state->break_start = state->break_end = (image->end + MEMORY_PAGE - 1) & ~(MEMORY_PAGE - 1);
     if (image_load(image, &machine->memory, false, error) || linux_prepare_stack(machine, error))

@@ -5,6 +5,7 @@
  *   linux_start.c      what a program finds when it starts
  *   linux_memory.c     brk, mmap and their kin
  *   linux_files.c      calls on files whose arguments look different on the host
+ *   linux_self.c       what a process is told of itself
  *   linux_sockets.c    messages and epoll, likewise
  *   linux_time.c       clocks, sleeping, timers
  *   linux_threads.c    threads, and whose turn it is
@@ -22,7 +23,8 @@
 #include <poll.h>
 #include <signal.h>
 
-#define LINUX_SIGNALS 64
+#define LINUX_SIGNALS    64
+#define LINUX_NAME_BYTES 16
 
 /* The kernel's struct sigaction. */
 struct linux_action {
@@ -51,6 +53,7 @@ enum linux_wake {
 
 struct linux_thread {
     uint32_t id;
+    char name[LINUX_NAME_BYTES];
     /* What the machine has while the thread runs. */
     uint64_t x[32], f[32], pc;
     uint32_t fcsr;
@@ -156,6 +159,7 @@ linux_call linux_getrandom, linux_times;
 linux_call linux_rt_sigaction, linux_rt_sigprocmask, linux_sigaltstack, linux_kill, linux_tkill,
     linux_tgkill, linux_rt_sigsuspend, linux_rt_sigpending, linux_rt_sigtimedwait,
     linux_rt_sigqueueinfo, linux_rt_tgsigqueueinfo;
+linux_call linux_prctl;
 linux_call linux_clone, linux_exit, linux_gettid, linux_set_tid_address, linux_sched_yield;
 linux_call linux_futex;
 linux_call linux_execve, linux_wait4, linux_waitid;
@@ -165,8 +169,15 @@ linux_call linux_execve, linux_wait4, linux_waitid;
 const char *linux_text(const struct riscv_machine *machine, uint64_t address, uint64_t most);
 const char *linux_path(const struct riscv_machine *machine, uint64_t address);
 
-/* Where the path leads on the host. */
+/* Where the path leads on the host: another path, for what is about the process. */
 const char *linux_resolve_path(const struct riscv_machine *machine, const char *path);
+
+/* A file about the process in which the host would tell of trueflame, as the guest's kernel would
+ * have it; -ENOENT: it is no such file. */
+int64_t linux_open_own(const struct riscv_machine *machine, const char *path);
+
+/* The thread that a program begins with is called as its file. */
+void linux_name_first_thread(struct riscv_machine *machine);
 
 /* A guest's vector of buffers as the host's, to be freed; NULL if it is not in guest memory. */
 struct iovec *linux_vector(const struct riscv_machine *machine, uint64_t address, uint64_t count);

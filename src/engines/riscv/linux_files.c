@@ -1,18 +1,15 @@
 /*
  * linux_files.c: calls on files whose arguments look different on the host.
  */
-#include "engines/riscv/image.h"
 #include "engines/riscv/linux.h"
 
 #include "common/memory.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -78,12 +75,6 @@ const char *linux_path(const struct riscv_machine *machine, uint64_t address)
     return linux_text(machine, address, PATH_MAX);
 }
 
-/* The guest's own program, which on the host is another. */
-const char *linux_resolve_path(const struct riscv_machine *machine, const char *path)
-{
-    return strcmp(path, "/proc/self/exe") ? path : machine->image->path;
-}
-
 int64_t linux_fstatat(struct riscv_machine *machine, const uint64_t *arguments)
 {
     const char *path = linux_path(machine, arguments[1]);
@@ -96,38 +87,15 @@ int64_t linux_fstatat(struct riscv_machine *machine, const uint64_t *arguments)
                : put_stat(machine, arguments[2], &status);
 }
 
-/* /proc/self/maps as the guest's kernel would have it; the host's tells of trueflame. */
-static int64_t open_maps(const struct riscv_machine *machine)
-{
-    int file = memfd_create("maps", MFD_CLOEXEC);
-    uint64_t start, end = 0;
-    unsigned permissions;
-
-    if (file < 0)
-        return -errno;
-    while (memory_next_mapping(&machine->memory, end, &start, &end, &permissions)) {
-        bool is_stack = machine->x[REGISTER_SP] - start < end - start;
-        bool is_image = start < machine->image->end && end > machine->image->entry;
-        dprintf(file, "%08llx-%08llx %c%c%cp 00000000 00:00 0%s%s\n", (unsigned long long)start,
-                (unsigned long long)end, permissions & MEMORY_READ ? 'r' : '-',
-                permissions & MEMORY_WRITE ? 'w' : '-', permissions & MEMORY_EXECUTE ? 'x' : '-',
-                is_stack || is_image ? "          " : "",
-                is_stack   ? "[stack]"
-                : is_image ? machine->image->path
-                           : "");
-    }
-    lseek(file, 0, SEEK_SET);
-    return file;
-}
-
 int64_t linux_openat(struct riscv_machine *machine, const uint64_t *arguments)
 {
     const char *path = linux_path(machine, arguments[1]);
 
     if (!path)
         return -EFAULT;
-    if (!strcmp(path, "/proc/self/maps"))
-        return open_maps(machine);
+    int64_t own = linux_open_own(machine, path);
+    if (own != -ENOENT)
+        return own;
     int file = openat((int)arguments[0], linux_resolve_path(machine, path), (int)arguments[2],
                       (mode_t)arguments[3]);
     return file < 0 ? -errno : file;
@@ -141,8 +109,9 @@ int64_t linux_readlinkat(struct riscv_machine *machine, const uint64_t *argument
 
     if (!path)
         return -EFAULT;
-    if (!strcmp(path, "/proc/self/exe")) {
-        if (!realpath(machine->image->path, link))
+    const char *leads = linux_resolve_path(machine, path);
+    if (leads != path) {
+        if (!realpath(leads, link))
             return -errno;
         length = (ssize_t)strlen(link);
     } else {

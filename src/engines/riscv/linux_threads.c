@@ -182,6 +182,7 @@ static int64_t start_thread(struct riscv_machine *machine, const uint64_t *argum
     if (flags & CLONE_CHILD_CLEARTID)
         thread->clear_id = arguments[4];
     thread->blocked = creator->blocked;
+    memcpy(thread->name, creator->name, sizeof thread->name);
     thread->profile = profiling_thread_new(machine, thread->x[REGISTER_SP]);
     if (state->thread_count == 2) {
         begin_turn(machine);

@@ -12,7 +12,7 @@
 #define NANOSECONDS 1000000000ull
 
 /* A repeatable run begins at the same moment each time. */
-#define REPEATABLE_EPOCH 946684800ull
+#define REPEATABLE_EPOCH 1577836800ull /* 2020-01-01 */
 
 struct guest_time {
     int64_t seconds, nanoseconds;
