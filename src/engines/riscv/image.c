@@ -152,6 +152,8 @@ static int check_segments(struct riscv_image *image, struct error *error)
         const Elf64_Phdr *segment = &image->segments[i];
         if (segment->p_type == PT_INTERP)
             return error_set(error, "%s is dynamically linked; link it with -static", image->path);
+        if (segment->p_type == PT_GNU_STACK)
+            image->runs_stack = segment->p_flags & PF_X;
         if (segment->p_type != PT_LOAD || !segment->p_memsz)
             continue;
         if (check_segment(image, segment, error))

@@ -21,6 +21,7 @@ struct riscv_image {
     uint64_t end;                  /* behind the highest loaded byte */
     uint64_t code_start, code_end; /* around all executable segments */
     bool compressed;               /* may hold compressed instructions */
+    bool runs_stack;               /* wants to execute what it writes to its stack */
     enum riscv_abi abi;            /* what the file looks made for, never AUTO */
 };
 

@@ -315,7 +315,7 @@ static const struct call calls[] = {
     EMULATE(240, rt_tgsigqueueinfo, linux_rt_tgsigqueueinfo),
     RESTART(242, accept4, linux_accept4),
     EMULATE(258, riscv_hwprobe, refuse),
-    EMULATE(259, riscv_flush_icache, succeed),
+    EMULATE(259, riscv_flush_icache, linux_flush_icache),
     RESTART(260, wait4, linux_wait4),
     EMULATE(261, prlimit64, prlimit),
     PASS(267, syncfs, 0),

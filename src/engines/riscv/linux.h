@@ -148,7 +148,7 @@ typedef int64_t linux_call(struct riscv_machine *machine, const uint64_t *argume
 
 #define LINUX_WAITS INT64_MIN
 
-linux_call linux_brk, linux_mmap, linux_munmap, linux_mprotect, linux_mremap, linux_madvise;
+linux_call linux_flush_icache, linux_brk, linux_mmap, linux_munmap, linux_mprotect, linux_mremap, linux_madvise;
 linux_call linux_fstat, linux_fstatat, linux_readlinkat, linux_openat, linux_ioctl, linux_fcntl;
 linux_call linux_read, linux_write, linux_readv, linux_writev, linux_preadv, linux_pwritev;
 linux_call linux_sendmsg, linux_recvmsg, linux_sendto, linux_recvfrom, linux_accept, linux_accept4;

@@ -38,6 +38,13 @@ static void forget_code(struct riscv_machine *machine, uint64_t address, uint64_
         }
 }
 
+int64_t linux_flush_icache(struct riscv_machine *machine, const uint64_t *arguments)
+{
+    (void)arguments;
+    blocks_flush(&machine->blocks);
+    return 0;
+}
+
 int64_t linux_brk(struct riscv_machine *machine, const uint64_t *arguments)
 {
     struct linux_state *state = linux_state_of(machine);

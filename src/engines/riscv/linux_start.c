@@ -162,7 +162,10 @@ static int map_stack(struct riscv_machine *machine, struct error *error)
     if (!memory_is_free(&machine->memory, start, size_bytes + MEMORY_PAGE))
         return error_set(error, "%s cannot be loaded: it has a segment where its stack is",
                          machine->image->path);
-    if (memory_map(&machine->memory, start, size_bytes, MEMORY_READ | MEMORY_WRITE, error))
+    /* Nested functions of GCC are called by way of code on the stack. */
+    unsigned permissions =
+        MEMORY_READ | MEMORY_WRITE | (machine->image->runs_stack ? MEMORY_EXECUTE : 0);
+    if (memory_map(&machine->memory, start, size_bytes, permissions, error))
         return ERROR;
     /* What stays free below keeps a runaway recursion from reaching a mapping. */
     state->map_limit = state->map_full = start - 256 * MEMORY_PAGE;
