@@ -43,6 +43,13 @@ def test_without_input_it_is_empty(tmp_path):
     assert (result.status, result.public) == (0, b"")
 
 
+def test_output_that_cannot_be_written_is_told_before_the_guest_runs(tmp_path):
+    program = guest('int main(void) { print("ran\\n", 4); return 0; }')
+    recorded = support.record(program, options=[f"--output-file={tmp_path}/nowhere/output"])
+    assert (recorded.status, recorded.stdout) == (2, b"")
+    assert recorded.stderr.decode().count("\n") == 1 and b"nowhere/output" in recorded.stderr
+
+
 def test_print_goes_to_standard_output(tmp_path):
     result = run(guest('int main(void) { print("said\\n", 5); return 3; }'), tmp_path)
     assert (result.status, result.stdout, result.public) == (3, b"said\n", b"")

@@ -26,7 +26,7 @@ def information(profile):
                                      capture_output=True, check=True).stdout)
 
 
-@pytest.mark.parametrize("name", ["threads.c", "waiting.c"])
+@pytest.mark.parametrize("name", ["threads.c", "waiting.c", "blocking.c"])
 def test_threads_do_what_they_do_under_qemu(name):
     program = guest(name)
     theirs = support.run_qemu(program, counting=False)

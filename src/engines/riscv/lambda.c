@@ -273,6 +273,19 @@ static int map_input(struct riscv_machine *machine, struct error *error)
     return result;
 }
 
+/* That the output can be written is found out before the guest runs, not after. */
+static int check_output(const struct riscv_machine *machine, struct error *error)
+{
+    const char *path = machine->options.output_path;
+    int file = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+    if (path && file < 0)
+        return error_set_errno(error, "cannot write %s", path);
+    if (path)
+        close(file);
+    return OK;
+}
+
 static int start(struct riscv_machine *machine, struct error *error)
 {
     const struct riscv_image *image = machine->image;
@@ -286,7 +299,7 @@ static int start(struct riscv_machine *machine, struct error *error)
     machine->blocks.lambda = true;
     machine->blocks.only_whole_words = !image->compressed;
     machine->x[REGISTER_SP] = STACK_TOP;
-    if (image_load(image, &machine->memory, true, error))
+    if (check_output(machine, error) || image_load(image, &machine->memory, true, error))
         return ERROR;
     return map_input(machine, error);
 }

@@ -5,6 +5,7 @@
  *   linux_start.c      what a program finds when it starts
  *   linux_memory.c     brk, mmap and their kin
  *   linux_files.c      calls on files whose arguments look different on the host
+ *   linux_blocking.c   calls in which the host would wait for another thread of the guest
  *   linux_self.c       what a process is told of itself
  *   linux_sockets.c    messages and epoll, likewise
  *   linux_time.c       clocks, sleeping, timers
@@ -22,6 +23,7 @@
 #include "engines/riscv/machine.h"
 #include <poll.h>
 #include <signal.h>
+#include <sys/types.h>
 
 #define LINUX_SIGNALS    64
 #define LINUX_NAME_BYTES 16
@@ -148,9 +150,11 @@ typedef int64_t linux_call(struct riscv_machine *machine, const uint64_t *argume
 
 #define LINUX_WAITS INT64_MIN
 
-linux_call linux_flush_icache, linux_brk, linux_mmap, linux_munmap, linux_mprotect, linux_mremap, linux_madvise;
+linux_call linux_flush_icache, linux_brk, linux_mmap, linux_munmap, linux_mprotect, linux_mremap,
+    linux_madvise;
 linux_call linux_fstat, linux_fstatat, linux_readlinkat, linux_openat, linux_ioctl, linux_fcntl;
 linux_call linux_read, linux_write, linux_readv, linux_writev, linux_preadv, linux_pwritev;
+linux_call linux_flock, linux_sendfile, linux_splice, linux_tee;
 linux_call linux_sendmsg, linux_recvmsg, linux_sendto, linux_recvfrom, linux_accept, linux_accept4;
 linux_call linux_epoll_ctl, linux_epoll_pwait;
 linux_call linux_ppoll, linux_pselect6;
@@ -175,6 +179,11 @@ const char *linux_resolve_path(const struct riscv_machine *machine, const char *
 /* A file about the process in which the host would tell of trueflame, as the guest's kernel would
  * have it; -ENOENT: it is no such file. */
 int64_t linux_open_own(const struct riscv_machine *machine, const char *path);
+
+/* openat and F_OFD_SETLKW, with the host's arguments. */
+int64_t linux_open_file(struct riscv_machine *machine, int folder, const char *path, int flags,
+                        mode_t mode);
+int64_t linux_lock_open_file(struct riscv_machine *machine, int file, void *lock);
 
 /* The thread that a program begins with is called as its file. */
 void linux_name_first_thread(struct riscv_machine *machine);

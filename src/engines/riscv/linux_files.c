@@ -96,9 +96,8 @@ int64_t linux_openat(struct riscv_machine *machine, const uint64_t *arguments)
     int64_t own = linux_open_own(machine, path);
     if (own != -ENOENT)
         return own;
-    int file = openat((int)arguments[0], linux_resolve_path(machine, path), (int)arguments[2],
-                      (mode_t)arguments[3]);
-    return file < 0 ? -errno : file;
+    return linux_open_file(machine, (int)arguments[0], linux_resolve_path(machine, path),
+                           (int)arguments[2], (mode_t)arguments[3]);
 }
 
 int64_t linux_readlinkat(struct riscv_machine *machine, const uint64_t *arguments)
@@ -270,11 +269,13 @@ int64_t linux_fcntl(struct riscv_machine *machine, const uint64_t *arguments)
     case F_SETLKW:
     case F_OFD_GETLK:
     case F_OFD_SETLK:
-    case F_OFD_SETLKW:
     case F_GETOWN_EX:
     case F_SETOWN_EX:
         third = linux_pointer(machine, arguments[2]);
         break;
+    case F_OFD_SETLKW:
+        return linux_lock_open_file(machine, (int)arguments[0],
+                                    linux_pointer(machine, arguments[2]));
     default:
         break;
     }
