@@ -343,6 +343,22 @@ static struct code_function *cut_guess(struct code_module *module, ptrdiff_t bel
     return function;
 }
 
+void code_map_is_part(struct code_module *module, uint64_t address, struct code_function *whole)
+{
+    uint64_t inside = address - module->bias;
+    ptrdiff_t below = range_below(module, inside);
+    struct code_range *range = &module->ranges[below];
+    uint64_t end = range->end;
+
+    if (range->start == inside) {
+        range->function = whole;
+        return;
+    }
+    range->end = range->function->end = inside;
+    range_insert(module, below,
+                 (struct code_range){.start = inside, .end = end, .function = whole});
+}
+
 struct code_function *code_map_called(struct code_map *map, uint64_t address)
 {
     struct code_module *module = find_module(map, address);

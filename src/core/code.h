@@ -129,6 +129,10 @@ struct code_place code_map_peek(struct code_map *map, uint64_t address);
  * address a function begins here from now on. NULL for a PLT. */
 struct code_function *code_map_called(struct code_map *map, uint64_t address);
 
+/* From `address` on, a function that was only guessed at is a part of `whole`. Nothing of it was
+ * translated. */
+void code_map_is_part(struct code_module *module, uint64_t address, struct code_function *whole);
+
 /* The place of a block that is about to be translated: as code_map_find, after a look at what the
  * program says of its code. */
 struct code_place code_map_translate(struct code_map *map, uint64_t address);

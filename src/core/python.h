@@ -216,7 +216,8 @@ bool python_evaluates(const struct python_module *module, const struct code_func
 
 /* The evaluator's function `from` jumps straight to `address` in `function`. If no symbol names that
  * and it is jumped into its middle, or it is the tail-calling interpreter, then it is a part of the
- * evaluator. To be asked before what is there is translated. */
+ * evaluator from there on: what is before that is another function's cold part. To be asked before
+ * what is there is translated. */
 void python_jumps_to(struct python_module *module, struct code_function *from,
                      const struct code_function *function, uint64_t address);
 

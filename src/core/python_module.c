@@ -277,13 +277,10 @@ void python_jumps_to(struct python_module *python, struct code_function *from,
 {
     struct code_module *module = python->module;
 
-    if (function == from || function->module != module ||
-        (!python->handlers && address == module->bias + function->start) ||
-        !(function->flags & CODE_FUNCTION_GUESSED))
-        return;
-    for (size_t i = 0; i < module->range_count; i++)
-        if (module->ranges[i].function == function)
-            module->ranges[i].function = from;
+    if (function != from && function->module == module &&
+        (python->handlers || address != module->bias + function->start) &&
+        function->flags & CODE_FUNCTION_GUESSED)
+        code_map_is_part(module, address, from);
 }
 
 bool python_prepare(struct python_module *module)
