@@ -29,11 +29,13 @@ PROGRAMS = {
     "php": ["php", "-r", "echo array_sum(range(1, 1000));"],
     "jq": ["jq", "-n", "[range(1000)] | add"],
 }
-QUICK = ("true", "sed", "bash", "sqlite3", "perl")
+QUICK = ("true", "sed", "bash", "sqlite3", "perl", "python3")
 
 
 def recorded(folder, engine, command, detail):
-    profile = folder / f"{engine}.flame"
+    """Profiles do not lie where the program runs: Python lists that folder, and counts its names."""
+    (folder / "profiles").mkdir(exist_ok=True)
+    profile = folder / "profiles" / f"{engine}.flame"
     done = run([TRUEFLAME, "record", "--quiet", "--repeatable", f"--engine={engine}",
                 f"--detail={detail}", "-o", profile, "--", *command], cwd=folder)
     folded = run([TRUEFLAME, "export", "-f", "folded", "--frames=full", profile], check=True)

@@ -42,7 +42,7 @@
  * and is taken on slow paths only.
  *
  * What is not right yet:
- *   - VmSize in /proc/self/status shows the engine, and /proc/self/maps is a copy; a program that
+ *   - VmSize and SigCgt in /proc/self/status show the engine, and /proc/self/maps is a copy; a program that
  *     may be anywhere is at 0x2a500000, where it may map something itself; rseq is not there
  *     (ENOSYS): the kernel aborts a sequence by the address of its code, and what runs is a copy, so
  *     that it never would; libc and allocators do without; ptrace of the program shows copied code,
