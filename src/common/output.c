@@ -3,6 +3,7 @@
 #include "common/memory.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,8 @@ int output_open(struct output *output, const char *path, struct error *error)
 {
     struct stat status;
 
+    /* A file that may not grow (ulimit -f) is an error, as a full disk is. */
+    signal(SIGXFSZ, SIG_IGN);
     *output = (struct output){0};
     if (!path || !strcmp(path, "-")) {
         output->stream = stdout;

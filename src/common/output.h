@@ -4,8 +4,9 @@
  * What is written goes to a file without a name in the same folder; output_commit syncs it, gives it
  * one, and renames it, so that a crash, a full disk or a signal leaves either the old file or the new
  * one, never half of one, and nothing beside them. Where the file system has no files without names,
- * it has a temporary one from the start, which a signal leaves behind. Things that are not ordinary files (a pipe, /dev/null, a terminal) are written directly,
- * because renaming over them would replace them.
+ * it has a temporary one from the start, which a signal leaves behind. Things that are not ordinary
+ * files (a pipe, /dev/null, a terminal) are written directly, because renaming over them would replace
+ * them.
  */
 #ifndef TRUEFLAME_OUTPUT_H
 #define TRUEFLAME_OUTPUT_H

@@ -96,20 +96,38 @@ def test_a_full_disk_is_noticed(tmp_path):
                                                      "/dev/full")
 
 
-def test_a_signal_leaves_nothing_behind(tmp_path):
-    """Killed in the middle of writing (by its limit on files, which comes at a place, not a time)."""
+def test_a_file_that_may_not_grow(tmp_path):
+    """Beyond the limit the kernel sends a signal, which would end it without a word."""
     path = imported(tmp_path, "".join(f"a;b{i} 1\n" for i in range(2000)))
     folder = tmp_path / "out"
     folder.mkdir()
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
-
-    done = subprocess.run([TRUEFLAME, "export", path, "-f", "json", "-o", folder / "x"],
-                          preexec_fn=limit)
-    assert done.returncode == -signal.SIGXFSZ
+    done = subprocess.run([TRUEFLAME, "export", path, "-f", "json", "-o", folder / "x"], text=True,
+                          capture_output=True, preexec_fn=lambda: resource.setrlimit(
+                              resource.RLIMIT_FSIZE, (8192, 8192)))
+    assert done.returncode == 2 and "cannot be written: File too large" in done.stderr
     assert os.listdir(folder) == []
+
+
+def writes_in(process, folder):
+    files = f"/proc/{process.pid}/fd"
+    try:
+        return any(os.readlink(f"{files}/{name}").startswith(f"{folder}/") for name in os.listdir(files))
+    except OSError:
+        return False
+
+
+def test_a_signal_leaves_nothing_behind(tmp_path):
+    path = imported(tmp_path, "".join(f"a;b{i} 1\n" for i in range(100000)))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    process = subprocess.Popen([TRUEFLAME, "export", path, "-f", "json", "-o", folder / "x"])
+    while process.poll() is None and not writes_in(process, folder):
+        pass
+    process.send_signal(signal.SIGINT)
+    if process.wait() == -signal.SIGINT:  # else it was done before
+        assert os.listdir(folder) == []
+    else:
+        assert os.listdir(folder) == ["x"]
 
 
 def test_options_stand_before_or_after_the_file(tmp_path):
