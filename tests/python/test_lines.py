@@ -108,19 +108,24 @@ RAN = {1, 3, 4, 5, 6, 7, 8, 10, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24, 25, 27, 
 TRIES = {22, 26, 48, 77}  # some versions have instructions of their own for these, some have not
 
 
+def by_engine(python, program, source):
+    """Each engine, and its recording of the program."""
+    version, path = python
+    if not path:
+        pytest.skip(f"Python {version} is not installed")
+    program.write_text(source)
+    for engine in support.ENGINES:
+        flame = program.parent / f"{engine}.flame"
+        support.record(path, flame, "-S", program, options=["--detail=line"], engine=engine)
+        yield engine, flame
+
+
 @pytest.fixture(scope="module", params=PYTHONS)
 def recordings(request, tmp_path_factory):
     """(version, recording by engine, path of the program)"""
-    version, path = request.param
-    if not path:
-        pytest.skip(f"Python {version} is not installed")
-    folder = tmp_path_factory.mktemp(version)
-    program = folder / "program.py"
-    program.write_text(PROGRAM)
-    flames = {engine: folder / f"{engine}.flame" for engine in support.ENGINES}
-    for engine, flame in flames.items():
-        support.record(path, flame, "-S", program, options=["--detail=line"], engine=engine)
-    return version, flames, str(program)
+    version = request.param[0]
+    program = tmp_path_factory.mktemp(version) / "program.py"
+    return version, dict(by_engine(request.param, program, PROGRAM)), str(program)
 
 
 @pytest.fixture(scope="module", params=support.ENGINES)
@@ -229,15 +234,8 @@ for i in range(4):
 @pytest.mark.parametrize("python", PYTHONS)
 def test_lines_of_a_function_that_forks(python, tmp_path):
     """Its steps from line to line are known by the second time: the child's are its own."""
-    version, path = python
-    if not path:
-        pytest.skip(f"Python {version} is not installed")
-    program = tmp_path / "forks.py"
-    program.write_text(FORKS)
-    found = {}
-    for engine in support.ENGINES:
-        flame = tmp_path / f"{engine}.flame"
-        support.record(path, flame, "-S", program, options=["--detail=line"], engine=engine)
+    program, found = tmp_path / "forks.py", {}
+    for engine, flame in by_engine(python, program, FORKS):
         found[engine] = by_line(flame, program)
         calls = {row["name"].split(":")[2]: row["calls"] for row in
                  report(flame, "--python=only")["functions"] if row["name"].endswith(str(program))}
@@ -262,15 +260,8 @@ for i in range(12):
 @pytest.mark.parametrize("python", PYTHONS)
 def test_functions_that_follow_each_other_at_one_address(python, tmp_path):
     """One line calls them, one after the other: what it called last is no more."""
-    version, path = python
-    if not path:
-        pytest.skip(f"Python {version} is not installed")
-    program = tmp_path / "made.py"
-    program.write_text(MADE)
-    found = {}
-    for engine in support.ENGINES:
-        flame = tmp_path / f"{engine}.flame"
-        support.record(path, flame, "-S", program, options=["--detail=line"], engine=engine)
+    program, found = tmp_path / "made.py", {}
+    for engine, flame in by_engine(python, program, MADE):
         found[engine] = by_line(flame, "<string>")
         calls = {row["name"]: row["calls"] for row in report(flame, "--python=only")["functions"]}
         assert [calls[f"py::made{i}:<string>"] for i in range(3)] == [40, 40, 40]

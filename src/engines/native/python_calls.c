@@ -50,8 +50,8 @@ void emit_foresee_call(struct emitter *e, const struct python_layout *layout)
     emit_prefetch(e, RAX, 0);
 }
 
-/* The entry at rdx has what the slot in rax says, as hot does; what is asked for when the line changes is
- * fetched. Loses rcx. */
+/* The entry at rdx has what the slot in rax says, as hot does; what is asked for when the line changes
+ * is fetched. Loses rcx. */
 static void emit_take_call(struct emitter *e, const struct python_layout *layout)
 {
     if (layout->ip_bytes == 8) {
@@ -100,9 +100,7 @@ void emit_known_call(struct emitter *e, const struct python_layout *layout, stru
 /* The slot of the code in rcx says for good that there was such a call. Loses rax. */
 static void emit_mark_code(struct emitter *e)
 {
-    op_register32(e, OP_LOAD, RAX, RCX);
-    op_constant32(e, 4, RAX, PYTHON_CODE_MASK);
-    op_thread(e, OP_ADD, RAX, FIELD(python_codes));
+    emit_code_slot(e);
     emit_bytes(e, "\xc7\x40", 2); /* mov dword [rax + was_called], 1 */
     emit_byte(e, offsetof(struct python_code_slot, was_called));
     emit_u32(e, 1);

@@ -2,10 +2,13 @@
 #include "engines/native/python_codes.h"
 #include "core/python.h"
 #include "engines/native/arena.h"
+#include "engines/native/assemble.h"
 #include "engines/native/fast.h"
 #include "engines/native/python_calls.h"
 #include "engines/native/python_line.h"
 #include "engines/native/record.h"
+
+#define PYTHON_CODE_MASK ((PYTHON_CODE_SLOTS - 1) * (uint32_t)sizeof(struct python_code_slot))
 
 /* What a thread that has run no Python knows. */
 static struct python_code_slot no_codes[PYTHON_CODE_SLOTS];
@@ -19,6 +22,13 @@ void python_codes_init_thread(struct native_thread *thread)
 static struct python_code_slot *python_code_slot(const struct native_thread *thread, uint64_t code)
 {
     return (struct python_code_slot *)((uint8_t *)thread->python_codes + (code & PYTHON_CODE_MASK));
+}
+
+void emit_code_slot(struct emitter *e)
+{
+    op_register32(e, OP_LOAD, RAX, RCX);
+    op_constant32(e, 4, RAX, PYTHON_CODE_MASK);
+    op_thread(e, OP_ADD, RAX, FIELD(python_codes));
 }
 
 /* The context of the whole function where `context` is that of one of its lines. */

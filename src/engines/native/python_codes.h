@@ -21,8 +21,6 @@ struct python_code_slot {
 
 #define PYTHON_CODE_SLOTS 4096
 
-#define PYTHON_CODE_MASK ((PYTHON_CODE_SLOTS - 1) * (uint32_t)sizeof(struct python_code_slot))
-
 /* The site of (context, function) among the children. */
 #define PYTHON_SITE (TRANSITION - 1)
 
@@ -33,5 +31,8 @@ void python_remember(struct native_thread *thread);
 
 /* A code object dies. */
 void python_forget(struct native_thread *thread, uint64_t code);
+
+/* rax = the slot of the code in rcx */
+void emit_code_slot(struct emitter *e);
 
 #endif

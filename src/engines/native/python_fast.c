@@ -152,9 +152,7 @@ static void emit_code(struct emitter *e, const struct python_layout *layout)
 {
     emit_load(e, RCX, FIELD(target));
     emit_frame_code(e, layout);
-    op_register32(e, OP_LOAD, RAX, RCX);
-    op_constant32(e, 4, RAX, PYTHON_CODE_MASK);
-    op_thread(e, OP_ADD, RAX, FIELD(python_codes));
+    emit_code_slot(e);
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct python_code_slot, code));
     jump_if(e, IF_NOT_EQUAL, slow);
     if (has_lines())
@@ -261,14 +259,13 @@ static void emit_called(struct emitter *e, const struct python_layout *layout)
 {
     struct jumps unknown = {0};
     uint8_t *known = NULL;
+    emit_store(e, FIELD(python_entry), RDX);
     if (has_lines()) {
-        emit_store(e, FIELD(python_entry), RDX);
         emit_known_call(e, layout, &unknown);
         known = jump_always_ahead(e);
         jumps_end(e, &unknown);
     }
     emit_code(e, layout);
-    emit_store(e, FIELD(python_entry), RDX);
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
     emit_child(e);
     if (!has_lines())

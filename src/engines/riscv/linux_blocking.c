@@ -56,10 +56,12 @@ int64_t linux_lock_open_file(struct riscv_machine *machine, int file, void *lock
 }
 
 /* Until one file has something to read and the other takes it; then what surely goes through. */
-static int64_t await_both(struct riscv_machine *machine, uint64_t from, uint64_t to, size_t *bytes)
+static int64_t await_both(struct riscv_machine *machine, uint64_t from, uint64_t to, uint64_t flags,
+                          size_t *bytes)
 {
+    if (flags & SPLICE_F_NONBLOCK)
+        return 0;
     int64_t waits = linux_await_file(machine, (int)from, POLLIN);
-
     if (!waits)
         waits = linux_await_file(machine, (int)to, POLLOUT);
     if (has_others(machine) && *bytes > READY_BYTES)
@@ -70,7 +72,7 @@ static int64_t await_both(struct riscv_machine *machine, uint64_t from, uint64_t
 int64_t linux_sendfile(struct riscv_machine *machine, const uint64_t *arguments)
 {
     size_t bytes = arguments[3];
-    int64_t waits = await_both(machine, arguments[1], arguments[0], &bytes);
+    int64_t waits = await_both(machine, arguments[1], arguments[0], 0, &bytes);
 
     return waits ? waits
                  : result_of(sendfile((int)arguments[0], (int)arguments[1],
@@ -80,9 +82,7 @@ int64_t linux_sendfile(struct riscv_machine *machine, const uint64_t *arguments)
 int64_t linux_splice(struct riscv_machine *machine, const uint64_t *arguments)
 {
     size_t bytes = arguments[4];
-    int64_t waits = arguments[5] & SPLICE_F_NONBLOCK
-                        ? 0
-                        : await_both(machine, arguments[0], arguments[2], &bytes);
+    int64_t waits = await_both(machine, arguments[0], arguments[2], arguments[5], &bytes);
 
     return waits ? waits
                  : result_of(splice((int)arguments[0], linux_pointer(machine, arguments[1]),
@@ -93,9 +93,7 @@ int64_t linux_splice(struct riscv_machine *machine, const uint64_t *arguments)
 int64_t linux_tee(struct riscv_machine *machine, const uint64_t *arguments)
 {
     size_t bytes = arguments[2];
-    int64_t waits = arguments[3] & SPLICE_F_NONBLOCK
-                        ? 0
-                        : await_both(machine, arguments[0], arguments[1], &bytes);
+    int64_t waits = await_both(machine, arguments[0], arguments[1], arguments[3], &bytes);
 
     return waits ? waits
                  : result_of(
