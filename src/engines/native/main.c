@@ -28,7 +28,8 @@
  *     python_calls.c  calls that were made before
  *     repeatable.c  one processor, clock and chance  seccomp.c  filters of system calls
  *     places.c        and one set of addresses      order.c    whose turn it is
- *     waits.c         and waits with a limit
+ *     waits.c         and waits with a limit         stopped.c  where a signal found a thread
+ *     signal_frames.c what handlers find on the stack
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
  * heap are then never touched (but for two that code in the cache borrows), and leaving the cache

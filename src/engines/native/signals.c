@@ -5,27 +5,19 @@
 #include "engines/native/fast.h"
 #include "engines/native/gate.h"
 #include "engines/native/leaves.h"
-#include "engines/native/lines.h"
 #include "engines/native/maps.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/record.h"
+#include "engines/native/signal_frames.h"
+#include "engines/native/stopped.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
 #include "engines/native/translate.h"
 #include "engines/native/turns.h"
-#include "engines/native/vectors.h"
-#include <asm/sigcontext.h>
-#include <asm/siginfo.h>
-#include <asm/signal.h>
-#include <asm/ucontext.h>
 #include <errno.h>
-
-#define SS_ONSTACK 1 /* asm/signal.h has not got them */
-#define SS_DISABLE 2
 
 #define SIGNAL_COUNT       65
 #define SIGNAL_STACK_BYTES (128ul << 10)
-#define FLAG_TRAP          0x100u
 #define FLAGS_AT_HANDLER   (0x100u | 0x400u | 0x10000u) /* TF, DF, RF: clear */
 #define BIT(number)        (1ul << ((number)-1))
 
@@ -35,12 +27,6 @@ struct action {
     uint64_t flags;
     uint64_t restorer;
     uint64_t mask;
-};
-
-struct frame {
-    uint64_t return_address;
-    struct ucontext context;
-    siginfo_t info;
 };
 
 static struct lock actions_lock;
@@ -141,137 +127,7 @@ _Noreturn void signals_die(unsigned number)
         sys(exit_group, 128 + number);
 }
 
-/* ---- registers between a thread and a frame ---- */
-
-static void registers_from_frame(struct native_thread *thread, const struct sigcontext *from)
-{
-    const uint64_t values[16] = {
-        from->rax, from->rcx, from->rdx, from->rbx, from->rsp, from->rbp, from->rsi, from->rdi,
-        from->r8,  from->r9,  from->r10, from->r11, from->r12, from->r13, from->r14, from->r15,
-    };
-    memcpy(thread->registers, values, sizeof values);
-    thread->flags = from->eflags;
-}
-
-static void registers_to_frame(const struct native_thread *thread, struct sigcontext *to)
-{
-    const uint64_t *r = thread->registers;
-    to->rax = r[0], to->rcx = r[1], to->rdx = r[2], to->rbx = r[3];
-    to->rsp = r[4], to->rbp = r[5], to->rsi = r[6], to->rdi = r[7];
-    to->r8 = r[8], to->r9 = r[9], to->r10 = r[10], to->r11 = r[11];
-    to->r12 = r[12], to->r13 = r[13], to->r14 = r[14], to->r15 = r[15];
-    to->eflags = thread->flags;
-}
-
-/* ---- where in the cache ---- */
-
-/* The newest mark at or before the address; NULL outside of blocks. */
-static const struct mark *mark_at(const struct block *block, uint32_t offset)
-{
-    size_t low = 0, high = block->mark_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (block->marks[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &block->marks[low - 1] : NULL;
-}
-
-/* A run was counted as a whole, or is still to be. */
-static void count_part(struct native_thread *thread, const struct block *block,
-                       const struct mark *mark)
-{
-    uint32_t segment = block->segments[mark->segment];
-    uint64_t start = core.blocks[segment].address;
-    unsigned executed = 0;
-    for (const uint8_t *length = core.blocks[segment].lengths; start < thread->pc; executed++)
-        start += *length++;
-    if (mark->ahead > 0)
-        lines_shorten(thread, segment, executed);
-    else
-        lines_add_part(thread, segment, executed);
-}
-
-/* True if the thread, stopped in the cache as `context` says, is at a state of the program; that
- * state is put into the thread. What is no fault had better come where nothing that was counted for
- * another context is to be taken back. The cache's lock is held. */
-static bool take_program_state(struct native_thread *thread, struct sigcontext *context, bool fault)
-{
-    const struct block *block = cache_find_code(context->rip);
-    if (!block)
-        return false;
-    uint32_t offset = context->rip - CACHE_START - block->code;
-    const struct mark *mark = mark_at(block, offset);
-    if (!mark || mark->kind != MARK_PROGRAM || mark->offset != offset || (mark->looked && !fault))
-        return false;
-    registers_from_frame(thread, context);
-    if (!mark->given)
-        vectors_give_in_frame(thread, context);
-    fast_stopped(thread);
-    for (unsigned i = 0; i < 16; i++)
-        if (mark->spilled >> i & 1)
-            thread->registers[i] = thread->spill[i];
-    thread->pc = block->pc + mark->pc_offset;
-    turns_take_back(thread, mark->ahead);
-    thread->in_leaf = block->flags & BLOCK_LEAF;
-    if (thread->in_leaf)
-        thread->leaf_instructions -= mark->ahead;
-    else if (!options.line_detail)
-        thread->instructions -= mark->ahead;
-    else if (mark->ahead)
-        count_part(thread, block, mark);
-    return true;
-}
-
 /* ---- delivery ---- */
-
-static bool on_alternate(const struct native_thread *thread, uint64_t sp)
-{
-    return sp - thread->alternate.start <= thread->alternate.size - 1 && thread->alternate.size;
-}
-
-static size_t vector_state_bytes(const struct sigcontext *context)
-{
-    if (!context->fpstate)
-        return 0;
-    const struct _fpx_sw_bytes *sw = &((const struct _fpstate_64 *)context->fpstate)->sw_reserved;
-    return sw->magic1 == FP_XSTATE_MAGIC1 ? sw->extended_size : 512;
-}
-
-static void fill_alternate(struct native_thread *thread, stack_t *out, uint64_t sp)
-{
-    out->ss_sp = (void *)thread->alternate.start;
-    out->ss_size = thread->alternate.size;
-    out->ss_flags = thread->alternate.flags;
-    if (!thread->alternate.size)
-        out->ss_flags |= SS_DISABLE;
-    else if (on_alternate(thread, sp))
-        out->ss_flags |= SS_ONSTACK;
-}
-
-/* Writes the frame the kernel would have written; false if the program's stack has no room. */
-static bool put_frame(struct native_thread *thread, const struct action *action, siginfo_t *info,
-                      struct ucontext *kernel, uint64_t mask, bool switches, uint64_t *frame_at)
-{
-    uint64_t interrupted = thread->registers[REGISTER_RSP], sp = interrupted;
-    sp = switches ? thread->alternate.start + thread->alternate.size : sp - 128;
-    size_t vector_bytes = vector_state_bytes(&kernel->uc_mcontext);
-    uint64_t vector_at = (sp - vector_bytes) & -64ul;
-    uint64_t at = ((vector_at - sizeof(struct frame)) & -16ul) - 8;
-    struct frame frame = {.return_address = action->restorer, .context = *kernel, .info = *info};
-    registers_to_frame(thread, &frame.context.uc_mcontext);
-    frame.context.uc_mcontext.rip = thread->pc;
-    frame.context.uc_mcontext.eflags &= ~FLAG_TRAP;
-    frame.context.uc_mcontext.fpstate = vector_bytes ? (void *)vector_at : NULL;
-    memcpy(&frame.context.uc_sigmask, &mask, 8);
-    fill_alternate(thread, &frame.context.uc_stack, interrupted);
-    if (vector_bytes && !gate_copy((void *)vector_at, kernel->uc_mcontext.fpstate, vector_bytes))
-        return false;
-    *frame_at = at;
-    return gate_copy((void *)at, &frame, sizeof frame);
-}
 
 _Noreturn static void end_by_signal(unsigned number)
 {
@@ -300,10 +156,11 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
     uint64_t interrupted = thread->registers[REGISTER_RSP], frame;
     bool switches =
         (action.flags & SA_ONSTACK) && thread->alternate.size && !on_alternate(thread, interrupted);
-    if (!put_frame(thread, &action, info, kernel, mask, switches, &frame))
+    const struct frame_plan plan = {action.restorer, mask, switches};
+    if (!put_frame(thread, &plan, info, kernel, &frame))
         end_by_signal(SIGSEGV);
-    if (switches && (thread->alternate.flags & (1u << 31)))
-        thread->alternate.size = 0; /* SS_AUTODISARM */
+    if (switches && (thread->alternate.flags & SS_AUTODISARM))
+        thread->alternate.size = 0;
     mask |= action.mask;
     if (!(action.flags & SA_NODEFER))
         mask |= BIT(number);
@@ -561,32 +418,6 @@ long signals_call_action(struct native_thread *thread)
     return 0;
 }
 
-long signals_call_stack(struct native_thread *thread)
-{
-    const uint64_t *r = thread->registers;
-    uint64_t sp = r[REGISTER_RSP];
-    stack_t new_stack, old_stack = {0};
-    if (r[REGISTER_RDI] && !gate_copy(&new_stack, (void *)r[REGISTER_RDI], sizeof new_stack))
-        return -EFAULT;
-    fill_alternate(thread, &old_stack, sp);
-    if (r[REGISTER_RDI]) {
-        const uint32_t autodisarm = 1u << 31;
-        uint32_t mode = new_stack.ss_flags & ~autodisarm;
-        if (on_alternate(thread, sp))
-            return -EPERM;
-        if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK)
-            return -EINVAL;
-        if (mode != SS_DISABLE && new_stack.ss_size < MINSIGSTKSZ)
-            return -ENOMEM;
-        thread->alternate.start = mode == SS_DISABLE ? 0 : (uint64_t)new_stack.ss_sp;
-        thread->alternate.size = mode == SS_DISABLE ? 0 : new_stack.ss_size;
-        thread->alternate.flags = new_stack.ss_flags & autodisarm;
-    }
-    if (r[REGISTER_RSI] && !gate_copy((void *)r[REGISTER_RSI], &old_stack, sizeof old_stack))
-        return -EFAULT;
-    return 0;
-}
-
 /* The kernel does it, from a copy of the program's frame that leads back into the cache; the
  * vector state is taken from where the program has it. */
 _Noreturn void signals_call_return(struct native_thread *thread)
@@ -604,13 +435,7 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     core_signal_out(&core, thread->thread, context.uc_mcontext.rip, context.uc_mcontext.rsp);
     registers_from_frame(thread, &context.uc_mcontext);
     thread->pc = context.uc_mcontext.rip;
-    if (context.uc_stack.ss_flags & SS_DISABLE) {
-        thread->alternate.size = 0;
-    } else {
-        thread->alternate.start = (uint64_t)context.uc_stack.ss_sp;
-        thread->alternate.size = context.uc_stack.ss_size;
-        thread->alternate.flags = context.uc_stack.ss_flags & (1u << 31);
-    }
+    alternate_from_frame(thread, &context.uc_stack);
     thread->cache_pc = thread_enter(thread);
     context.uc_mcontext.rip = thread->cache_entry;
     context.uc_stack =
