@@ -104,8 +104,9 @@ static inline void emit_jump(struct emitter *e, uint64_t to)
  * execute the displacement while it is rewritten. */
 static inline void emit_align_patch(struct emitter *e, unsigned ahead)
 {
-    while (((e->address + ahead) & 63) > 60)
-        emit_byte(e, 0x90);
+    const uint8_t prefix = 0x66, nop = 0x90; /* together one instruction */
+    for (unsigned at = (e->address + ahead) & 63; at > 60 && at < 64; at++)
+        emit_byte(e, at < 63 ? prefix : nop);
 }
 
 #endif

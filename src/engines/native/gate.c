@@ -1,10 +1,27 @@
-/* gate.c: what the handler asks about the code in gate_entry.S. */
+/* gate.c: see gate.h; what the handler asks about the code in gate_entry.S. */
 #include "engines/native/gate.h"
+#include "engines/native/sys.h"
+#include "engines/native/thread.h"
 #include <asm/sigcontext.h>
+#include <sys/uio.h>
 
 extern const char gate_call_start[], gate_call_end[], gate_call_not_begun[];
 extern const char gate_copy_start[], gate_copy_end[], gate_copy_failed[];
 extern const char gate_unblock_start[], gate_unblock_end[];
+
+bool gate_copy_here(void *to, const void *from, size_t size_bytes);
+
+/* A fault while the program blocks its signal ends the process, and nobody is asked. */
+static bool copy_by_kernel(void *to, const void *from, size_t size_bytes)
+{
+    struct iovec source = {(void *)from, size_bytes}, destination = {to, size_bytes};
+    return sys(process_vm_readv, sys(getpid), &destination, 1, &source, 1, 0) == (long)size_bytes;
+}
+
+bool gate_copy(void *to, const void *from, size_t size_bytes)
+{
+    return (thread_self()->blocks_faults ? copy_by_kernel : gate_copy_here)(to, from, size_bytes);
+}
 
 static bool within(uint64_t pc, const char *start, const char *end)
 {

@@ -28,8 +28,8 @@ gate_call_not_begun:
         pop %rbx
         ret
 
-        .globl gate_copy, gate_copy_start, gate_copy_end, gate_copy_failed
-gate_copy:
+        .globl gate_copy_here, gate_copy_start, gate_copy_end, gate_copy_failed
+gate_copy_here:
         mov %rdx, %rcx
         cmp $8, %rdx
 gate_copy_start:

@@ -11,6 +11,7 @@
 #include "engines/native/signal_frames.h"
 #include "engines/native/stopped.h"
 #include "engines/native/sys.h"
+#include "engines/native/syscalls.h"
 #include "engines/native/text.h"
 #include "engines/native/translate.h"
 #include "engines/native/turns.h"
@@ -77,10 +78,25 @@ static long install(unsigned number, const struct action *wanted)
     return sys(rt_sigaction, number, &ours, NULL, 8);
 }
 
+/* While the program blocks faults, one of the engine's own would end the process. */
+static void mask_is(struct native_thread *thread, uint64_t mask)
+{
+    thread->blocks_faults = mask & (BIT(SIGSEGV) | BIT(SIGBUS));
+}
+
+/* A signal that comes meanwhile is held, with the mask that it found. */
+static void look_at_mask(struct native_thread *thread)
+{
+    uint64_t mask = 0;
+    sys(rt_sigprocmask, SIG_BLOCK, NULL, &mask, 8);
+    mask_is(thread, thread->pending ? thread->held_mask : mask);
+}
+
 uint64_t signals_set_mask(uint64_t mask)
 {
     uint64_t old;
     sys(rt_sigprocmask, SIG_SETMASK, &mask, &old, 8);
+    mask_is(thread_self(), mask);
     return old;
 }
 
@@ -115,6 +131,7 @@ void signals_init_thread(struct native_thread *thread)
         thread->signal_stack = (uint64_t)arena_allocate(SIGNAL_STACK_BYTES);
     stack_t stack = {.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};
     sys(sigaltstack, &stack, NULL);
+    look_at_mask(thread);
 }
 
 _Noreturn void signals_die(unsigned number)
@@ -179,6 +196,7 @@ resume:
     thread->cache_pc = thread_enter(thread);
     kernel->uc_mcontext.rip = thread->cache_entry;
     memcpy(&kernel->uc_sigmask, &mask, 8);
+    mask_is(thread, mask);
 }
 
 /* Keeps the signal until the thread is at a state of the program. */
@@ -418,12 +436,20 @@ long signals_call_action(struct native_thread *thread)
     return 0;
 }
 
+long signals_call_mask(struct native_thread *thread)
+{
+    long result = syscalls_pass_on(thread);
+    if (result != SYSCALL_NOT_BEGUN)
+        look_at_mask(thread);
+    return result;
+}
+
 /* The kernel does it, from a copy of the program's frame that leads back into the cache; the
  * vector state is taken from where the program has it. */
 _Noreturn void signals_call_return(struct native_thread *thread)
 {
     struct ucontext context;
-    uint64_t frame = thread->registers[REGISTER_RSP];
+    uint64_t frame = thread->registers[REGISTER_RSP], mask;
     if (!gate_copy(&context, (void *)frame, sizeof context))
         end_by_signal(SIGSEGV);
     signals_set_mask(SIGNALS_ALL);
@@ -434,6 +460,8 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     record_settle(thread);
     core_signal_out(&core, thread->thread, context.uc_mcontext.rip, context.uc_mcontext.rsp);
     registers_from_frame(thread, &context.uc_mcontext);
+    memcpy(&mask, &context.uc_sigmask, 8);
+    mask_is(thread, mask);
     thread->pc = context.uc_mcontext.rip;
     alternate_from_frame(thread, &context.uc_stack);
     thread->cache_pc = thread_enter(thread);

@@ -44,6 +44,7 @@ void signals_safe_point(struct native_thread *thread);
 
 /* System calls. */
 long signals_call_action(struct native_thread *thread);
+long signals_call_mask(struct native_thread *thread);
 long signals_call_stack(struct native_thread *thread);
 _Noreturn void signals_call_return(struct native_thread *thread);
 

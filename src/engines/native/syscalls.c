@@ -457,6 +457,7 @@ static const syscall_function table[512] = {
     [__NR_userfaultfd] = call_userfaultfd,
     [__NR_rseq] = call_none,
     [__NR_rt_sigaction] = signals_call_action,
+    [__NR_rt_sigprocmask] = signals_call_mask,
     [__NR_rt_sigreturn] = call_sigreturn,
     [__NR_sigaltstack] = signals_call_stack,
 };

@@ -108,6 +108,7 @@ struct native_thread {
     uint64_t held_mask;     /* the program's mask while a signal is held */
     uint64_t held_info[16]; /* siginfo_t */
     unsigned delivered;     /* the last signal whose handler was entered */
+    bool blocks_faults;     /* the kernel's mask does: gate_copy asks */
     struct {
         uint64_t start, size; /* size 0: none */
         uint32_t flags;       /* SS_AUTODISARM */

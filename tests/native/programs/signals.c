@@ -1,7 +1,8 @@
 /*
  * signals.c: a storm of timer signals over recursion and over a tight loop; faults that the handler
  * mends in the registers it was given; a jump out of a handler on its own stack; SA_RESTART; nested
- * handlers; then death by SIGTERM. Prints the same every time, alone or under an engine.
+ * handlers; system calls that get no address, with every signal blocked; then death by SIGTERM. Prints
+ * the same every time, alone or under an engine.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -113,12 +115,50 @@ static void mend(void)
     printf("mended %ld\n", faults);
 }
 
+/* An engine that reads for itself what such a call is given must not fault: faults are blocked. */
+static void call_badly(const char *when)
+{
+    void *nowhere = (void *)4096;
+    long action = syscall(SYS_rt_sigaction, SIGUSR1, nowhere, NULL, 8);
+    int why = errno;
+    long stack = syscall(SYS_sigaltstack, NULL, nowhere);
+    printf("%s: %ld %d, %ld %d\n", when, action, why == EFAULT, stack, errno == EFAULT);
+    fflush(stdout);
+}
+
+static void on_blocked(int number)
+{
+    (void)number;
+    call_badly("in a handler");
+}
+
+static void block(void)
+{
+    struct sigaction action = {.sa_handler = on_blocked};
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    call_badly("blocked");
+    if (fork() == 0) {
+        call_badly("in a child");
+        _exit(0);
+    }
+    wait(NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    call_badly("unblocked");
+    action.sa_mask = all;
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+    call_badly("after the handler");
+}
+
 int main(void)
 {
     storm();
     fflush(stdout);
     restart();
     mend();
+    block();
     handle(SIGUSR1, on_user, 0);
     handle(SIGUSR2, on_user, 0);
     raise(SIGUSR1);
