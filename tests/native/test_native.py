@@ -89,8 +89,8 @@ def test_the_kernels_own_code_has_names(compiled, folder):
 def test_nobody_needs_restartable_sequences(compiled, folder):
     done, _ = record(folder, ["env", "-u", "GLIBC_TUNABLES", compiled("sequences")])
     assert done.stdout.decode().splitlines() == [
-        "libc has 0 bytes", "registered: no such call", "a thread is somewhere",
-        "a thread is somewhere"]
+        "libc has 0 bytes", "registered: no such call", "barriers: no, refused", "others: ready",
+        "a thread is somewhere", "a thread is somewhere"]
 
 
 @pytest.mark.parametrize("kind", ("interrupt", "jump"))

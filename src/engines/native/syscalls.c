@@ -25,6 +25,7 @@
 #include "engines/native/waits.h"
 #include <asm/prctl.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -387,6 +388,19 @@ static long call_userfaultfd(struct native_thread *thread)
     return options.repeatable ? -ENOSYS : syscalls_pass_on(thread);
 }
 
+/* A kernel that has no restartable sequences has no barrier for them either; allocators that find the
+ * one and not the other complain. */
+static long call_membarrier(struct native_thread *thread)
+{
+    const long sequences =
+        MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ;
+    const int command = (int)thread->registers[REGISTER_RDI];
+    if (command & sequences)
+        return -EINVAL;
+    long result = syscalls_pass_on(thread);
+    return command == MEMBARRIER_CMD_QUERY && result > 0 ? result & ~sequences : result;
+}
+
 static long call_none(struct native_thread *thread)
 {
     (void)thread;
@@ -456,6 +470,7 @@ static const syscall_function table[512] = {
     [__NR_getrandom] = repeatable_call_getrandom,
     [__NR_userfaultfd] = call_userfaultfd,
     [__NR_rseq] = call_none,
+    [__NR_membarrier] = call_membarrier,
     [__NR_rt_sigaction] = signals_call_action,
     [__NR_rt_sigprocmask] = signals_call_mask,
     [__NR_rt_sigreturn] = call_sigreturn,

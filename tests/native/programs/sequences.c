@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -28,6 +29,12 @@ int main(void)
     printf("libc has %u bytes\n", size ? *size : 0);
     long result = syscall(SYS_rseq, area, sizeof area, 0, 0x53053053);
     printf("registered: %s\n", result ? errno == ENOSYS ? "no such call" : "refused" : "yes");
+    int barriers = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    int ready = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+    printf("barriers: %s, %s\n", barriers & MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ ? "yes" : "no",
+           ready && errno == EINVAL ? "refused" : "ready");
+    ready = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    printf("others: %s\n", ready ? "refused" : "ready");
     where(NULL);
     pthread_create(&thread, NULL, where, NULL);
     pthread_join(thread, NULL);
