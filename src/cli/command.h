@@ -30,6 +30,9 @@ int command_import(int argc, char **argv);
 int command_merge(int argc, char **argv);
 int command_symbolize(int argc, char **argv);
 
+/* Runs it, on a stack of its own where the limit on the given one is small. */
+int cli_run(const struct command *command, int argc, char **argv);
+
 /* Prints "trueflame: " and the message; returns EXIT_BAD_INPUT. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail_error(const struct error *error);

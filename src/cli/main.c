@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (!strcmp(argv[1], commands[i].name))
-            return commands[i].run(argc - 1, argv + 1);
+            return cli_run(&commands[i], argc - 1, argv + 1);
     if (argv[1][0] == '-')
         return cli_fail("unknown option '%s'; see trueflame --help", argv[1]);
     return cli_fail("unknown command '%s'; see trueflame --help", argv[1]);

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -392,6 +393,17 @@ def test_a_disk_that_is_full_for_a_while(tmp_path, acts, engine):
     commands = [process["command"] for process in
                 json.loads(run("info", "--json", tmp_path / "x.flame").stdout)["processes"]]
     assert f"{acts} exit 1" in commands and f"{acts} exit 2" not in commands
+
+
+def test_a_small_stack(record, tmp_path):
+    """The limit is the program's; libraries that read debug information need more than it."""
+    program = compiled(tmp_path, "program", "int main(void) { return 7; }")
+    limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_STACK, (65536, 65536))}
+    path = record(program, status=7, **limited).path
+    for words in (["report", path], ["export", path, "-f", "html", "-o", tmp_path / "page"],
+                  ["diff", path, path, "-f", "html", "-o", tmp_path / "page"]):
+        done = subprocess.run([TRUEFLAME, *words], capture_output=True, **limited)
+        assert done.returncode == 0, done.stderr
 
 
 def test_programs_that_cannot_be_run(tmp_path, acts):
