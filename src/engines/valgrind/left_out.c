@@ -18,14 +18,14 @@
 
 #include "libvex_ir.h"
 
-struct _DebugInfo;
-Bool __wrap_vgModuleLocal_read_elf_debug_info(struct _DebugInfo *info);
+ULong __wrap_vgPlain_di_notify_mmap(Addr start, Bool may_be_writable, Int file);
 
-/* False: there was nothing to read. */
-Bool __wrap_vgModuleLocal_read_elf_debug_info(struct _DebugInfo *info)
+/* 0: nothing to read. Not even the mapping may be noted: Valgrind would add those of a file that is
+ * mapped again to those before, and give up when two lie at the same place. */
+ULong __wrap_vgPlain_di_notify_mmap(Addr start, Bool may_be_writable, Int file)
 {
-    (void)info;
-    return False;
+    (void)start, (void)may_be_writable, (void)file;
+    return 0;
 }
 
 void __real_sanityCheckIRSB(const IRSB *block, const HChar *caller, Bool must_be_flat,
