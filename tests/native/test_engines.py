@@ -93,6 +93,13 @@ def test_calls_that_lead_elsewhere_later(detail, compiled, folder):
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
+def test_code_of_a_file_that_changes_in_memory(detail, compiled, folder):
+    command = [compiled("changed_files")]
+    ours, theirs = (recorded(folder, engine, command, detail) for engine in ENGINES)
+    assert ours[:2] == theirs[:2] == (run(command).stdout, 0)
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
 @pytest.mark.parametrize("way", ("rounds", "main_thread_first", "signalled"))
 def test_threads_take_turns_in_one_order(way, detail, compiled, folder):
     command = [compiled("ends"), way, 0]

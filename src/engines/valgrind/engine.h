@@ -70,6 +70,10 @@ struct block_info *block_stopped_at(Addr pc);
 void block_take_back(const struct block_info *info, Addr pc);
 /* The code there is to be translated anew, once that is possible. */
 void blocks_make_stale(Addr start, Addr end);
+
+/* changes.c: code of a file in [start, end) may be other code from now on; and what mmap did. */
+void changes_expected(Addr start, Addr end);
+void changes_note_mapping(Addr start, UWord protection, UWord flags);
 /* To be called where Valgrind allows translations to be discarded. */
 void blocks_discard_stale(void);
 

@@ -64,6 +64,8 @@ static void on_mapping(Addr start, SizeT size_bytes, Bool r, Bool w, Bool x, ULo
 static void on_protection(Addr start, SizeT size_bytes, Bool r, Bool w, Bool x)
 {
     platform_forget_readable();
+    if (w && x)
+        changes_expected(start, start + size_bytes);
     on_startup_mapping(start, size_bytes, r, w, x, 0);
 }
 
@@ -275,6 +277,10 @@ static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt 
     (void)count;
     if (number == __NR_execve || number == __NR_execveat)
         environment_exec_failed();
+    if (number == __NR_madvise)
+        changes_expected(arguments[0], arguments[0] + arguments[1]);
+    if (number == __NR_mmap && !sr_isError(res))
+        changes_note_mapping(sr_Res(res), arguments[2], arguments[3]);
     repeatable_after_call(tid, number, arguments, res);
     if (jit_wants_call(&core.jit, number))
         jit_system_call(&core.jit, number, (const uint64_t *)arguments,
