@@ -14,7 +14,8 @@ from support import BUILD, HERE, TRUEFLAME, record, run, same_as_alone
 
 
 @pytest.mark.parametrize("detail", ("function", "line"))
-@pytest.mark.parametrize("name", ("signals", "threads", "changing_code",
+@pytest.mark.parametrize("name", ("signals", "threads", "changing_code", "changed_files",
+                                  "shared_memory",
                                   "own_view", "nested", "waiting", "filters", "family",
                                   "kept_registers", "alignment", "round_addresses",
                                   "faulting_calls"))
@@ -27,6 +28,10 @@ def test_program_is_not_disturbed(name, detail, compiled, folder):
                                   "stopped"))
 def test_wait_with_a_limit_ends_before_it(part, compiled, folder):
     same_as_alone(folder, [compiled("timed_waits"), part], "--repeatable", "--detail=function")
+
+
+def test_other_memory_goes_around_what_is_shared(compiled, folder):
+    same_as_alone(folder, [compiled("shared_memory")], "--repeatable", "--detail=function")
 
 
 def test_status_has_nothing_of_chance_in_it(folder):

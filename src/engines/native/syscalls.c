@@ -18,6 +18,7 @@
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
 #include "engines/native/seccomp.h"
+#include "engines/native/shared_memory.h"
 #include "engines/native/signals.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
@@ -65,6 +66,12 @@ static bool had_code(uint64_t start, uint64_t end)
         if (mapping.protection & PROT_EXEC)
             return true;
     return false;
+}
+
+void syscalls_code_gone(uint64_t start, uint64_t end)
+{
+    if (had_code(start, end))
+        forget_code(start, end);
 }
 
 void syscalls_code_changed(uint64_t start, uint64_t end)
@@ -155,8 +162,8 @@ static long call_mmap(struct native_thread *thread)
     bool data = (r[REGISTER_RDX] & PROT_WRITE) && (flags & MAP_PRIVATE);
     if (!(flags & MAP_FIXED) && !limits_allow(size, data))
         return -ENOMEM;
-    if ((flags & MAP_FIXED) && had_code(r[REGISTER_RDI], r[REGISTER_RDI] + size))
-        forget_code(r[REGISTER_RDI], r[REGISTER_RDI] + size);
+    if (flags & MAP_FIXED)
+        syscalls_code_gone(r[REGISTER_RDI], r[REGISTER_RDI] + size);
     long result = fixed ? -ENOMEM : map_floating(thread);
     if (sys_failed(result))
         result = syscalls_pass_on(thread);
@@ -218,6 +225,19 @@ static long call_mprotect(struct native_thread *thread)
     return result;
 }
 
+/* Memory that is given back has what is in the file again, or nothing: code too. */
+static long call_madvise(struct native_thread *thread)
+{
+    const uint64_t *r = thread->registers;
+    uint64_t start = r[REGISTER_RDI], end = start + page_up(r[REGISTER_RSI]);
+    long result = syscalls_pass_on(thread);
+    bool given_back = r[REGISTER_RDX] == MADV_DONTNEED || r[REGISTER_RDX] == MADV_FREE ||
+                      r[REGISTER_RDX] == MADV_REMOVE || r[REGISTER_RDX] == MADV_DONTNEED_LOCKED;
+    if (given_back && start < end && !sys_failed(result))
+        syscalls_code_changed(start, end);
+    return result;
+}
+
 /* --repeatable: what grows stays if there is room behind it, else it goes to the first gap. */
 static long move_repeatably(struct native_thread *thread, uint64_t old_end, uint64_t new_size)
 {
@@ -256,8 +276,7 @@ static long call_mremap(struct native_thread *thread)
         forget_code(old, old + old_size);
     if (!(r[REGISTER_R10] & MREMAP_DONTUNMAP) && old_size)
         maps_remove(old, old + old_size);
-    if (had_code(result, result + new_size))
-        forget_code(result, result + new_size);
+    syscalls_code_gone(result, result + new_size);
     mapping.file_offset += known ? old - mapping.start : 0;
     mapping.start = result;
     mapping.end = result + new_size;
@@ -413,7 +432,11 @@ static const syscall_function table[512] = {
     [__NR_mmap] = call_mmap,
     [__NR_munmap] = call_munmap,
     [__NR_mprotect] = call_mprotect,
+    [__NR_pkey_mprotect] = call_mprotect,
+    [__NR_madvise] = call_madvise,
     [__NR_mremap] = call_mremap,
+    [__NR_shmat] = shared_memory_call_attach,
+    [__NR_shmdt] = shared_memory_call_detach,
     [__NR_brk] = call_brk,
     [__NR_exit_group] = threads_call_exit_group,
     [__NR_exit] = threads_call_exit,

@@ -20,6 +20,9 @@ bool syscalls_perform(struct native_thread *thread);
 /* Makes the call in the thread's registers; its result, or SYSCALL_NOT_BEGUN. */
 long syscalls_pass_on(struct native_thread *thread);
 
+/* What was there is not there any more. No lock is held. */
+void syscalls_code_gone(uint64_t start, uint64_t end);
+
 /* What stands there is other code than before, though nothing was mapped. No lock is held. */
 void syscalls_code_changed(uint64_t start, uint64_t end);
 
