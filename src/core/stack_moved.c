@@ -163,12 +163,27 @@ static void move_stack(struct core *core, struct stack *stack, const struct stac
 
 /* ---- stacks that go on on another thread ---- */
 
+/* One past the highest entry that there ever was: they are written in order, and 0 before. */
+static struct stack_entry *end_of_written(const struct stack *stack)
+{
+    struct stack_entry *low = stack->base, *high = stack->limit;
+
+    while (low < high) {
+        struct stack_entry *middle = low + (high - low) / 2;
+        if (middle->stack_pointer)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* One past the newest entry of another thread's stack that can go on on this one: what was called on a
  * scheduler's stack cannot. Where its top is not known, all entries may; NULL for none. */
 static struct stack_entry *end_of_running(const struct core *core, const struct thread *other)
 {
     if (core->options.tops_are_late)
-        return other->stack->limit;
+        return end_of_written(other->stack);
     return stack_switch_point(other->stack, other->hot->top);
 }
 
