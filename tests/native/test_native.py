@@ -15,7 +15,7 @@ from support import BUILD, HERE, TRUEFLAME, record, run, same_as_alone
 
 @pytest.mark.parametrize("detail", ("function", "line"))
 @pytest.mark.parametrize("name", ("signals", "threads", "changing_code", "changed_files",
-                                  "shared_memory",
+                                  "shared_memory", "near_code",
                                   "own_view", "nested", "waiting", "filters", "family",
                                   "kept_registers", "alignment", "round_addresses",
                                   "faulting_calls"))

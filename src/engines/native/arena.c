@@ -255,7 +255,7 @@ void engine_keep_stack(uint64_t start, uint64_t end)
 
 bool engine_owns(uint64_t start, uint64_t end)
 {
-    bool in_cache = start < CACHE_START + CACHE_SIZE && end > CONTEXTS_START;
+    bool in_cache = start < LOW_END && end > CONTEXTS_START;
     bool in_stack = start < kept_stack.end && end > kept_stack.start;
     return in_cache || in_stack || (start < ARENA_END && end > ENGINE_START);
 }

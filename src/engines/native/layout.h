@@ -9,6 +9,10 @@
  *   .. 0x5fffffff              its dynamic loader and libraries, from the top down
  *   0x60000000 .. 0x6fffffff   contexts, which four bytes can name there
  *   0x70000000 .. 0x7fdfffff   the code cache as it is executed
+ *   .. 0x7fff6fff              nobody's: a program that wants its code near a library's, as Ruby's
+ *                              compiler does, would have it begin here and end above 2 GB, and
+ *                              some of its addresses shorter than others; what comes next is the
+ *                              address sanitizer's
  *   0x650000000000 ..          the engine: its own image, then its memory
  *   0x7f..                     kernel's choice: the program's stack, mappings, vdso
  *
@@ -26,6 +30,7 @@
 #define CONTEXTS_END    0x70000000
 #define CACHE_START     0x70000000
 #define CACHE_SIZE      0x0fe00000
+#define LOW_END         0x7fff7000
 #define ENGINE_START    0x650000000000 /* also in meson.build */
 #define ARENA_START     0x650100000000
 #define ARENA_END       0x65f000000000

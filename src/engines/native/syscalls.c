@@ -131,8 +131,7 @@ static long map_floating(struct native_thread *thread)
  * is done around the engine. */
 static long reserve_around_engine(uint64_t start, uint64_t end, uint64_t flags)
 {
-    const uint64_t holes[][2] = {{CONTEXTS_START, CACHE_START + CACHE_SIZE},
-                                 {ENGINE_START, ARENA_END}};
+    const uint64_t holes[][2] = {{CONTEXTS_START, LOW_END}, {ENGINE_START, ARENA_END}};
     uint64_t at = start;
     for (unsigned i = 0; i <= 2; i++) {
         uint64_t next = i < 2 ? holes[i][0] : end;
