@@ -395,6 +395,18 @@ def test_a_disk_that_is_full_for_a_while(tmp_path, acts, engine):
     assert f"{acts} exit 1" in commands and f"{acts} exit 2" not in commands
 
 
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+def test_files_that_are_not_open(record, tmp_path, closed):
+    """The program's first file has such a number, and can be read."""
+    program = compiled(tmp_path, "program", """
+        #include <fcntl.h>
+        #include <unistd.h>
+        int main(int argc, char **argv) { char c; return read(open(*argv, O_RDONLY), &c, 1) - 1; }
+    """)
+    result = record(program, preexec_fn=lambda: [os.close(number) for number in closed])
+    assert "main" in folded(result.path)
+
+
 def test_a_small_stack(record, tmp_path):
     """The limit is the program's; libraries that read debug information need more than it."""
     program = compiled(tmp_path, "program", "int main(void) { return 7; }")

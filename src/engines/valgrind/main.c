@@ -23,6 +23,7 @@
 #include "core/text.h"
 
 #include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
 #include "pub_tool_libcprint.h"
 #include "pub_tool_libcproc.h"
 #include "pub_tool_options.h"
@@ -138,8 +139,24 @@ VG_REGPARM(1) void slow_budget(UWord pc)
     VG_(exit)(0);
 }
 
+/* Of Valgrind's core, though not in its public headers. */
+extern struct {
+    Int fd;
+} VG_(log_output_sink);
+
+/* Where there is no standard error, Valgrind would keep its number to itself: the first file that the
+ * program opens has it, and could not be read. */
+static void give_up_log(void)
+{
+    struct vg_stat status;
+
+    if (VG_(fstat)(VG_(log_output_sink).fd, &status))
+        VG_(log_output_sink).fd = -1;
+}
+
 static void on_ready(void)
 {
+    give_up_log();
     core_init(&core, &options.core);
     if (core.options.line_detail)
         core.tree.made = counters_context_made;
