@@ -9,7 +9,7 @@
 
 #define LARGE_PAGE (2ul << 20)
 
-static void *check(void *memory)
+void *memory_check(void *memory)
 {
     if (!memory) {
         fputs("trueflame: out of memory\n", stderr);
@@ -32,24 +32,24 @@ static void *in_large_pages(void *memory, size_t size_bytes)
 
 void *memory_allocate(size_t size_bytes)
 {
-    return in_large_pages(check(malloc(size_bytes ? size_bytes : 1)), size_bytes);
+    return in_large_pages(memory_check(malloc(size_bytes ? size_bytes : 1)), size_bytes);
 }
 
 void *memory_allocate_zeroed(size_t count, size_t size_bytes)
 {
-    void *memory = check(calloc(count ? count : 1, size_bytes ? size_bytes : 1));
+    void *memory = memory_check(calloc(count ? count : 1, size_bytes ? size_bytes : 1));
 
     return in_large_pages(memory, count * size_bytes);
 }
 
 void *memory_resize(void *old, size_t size_bytes)
 {
-    return in_large_pages(check(realloc(old, size_bytes ? size_bytes : 1)), size_bytes);
+    return in_large_pages(memory_check(realloc(old, size_bytes ? size_bytes : 1)), size_bytes);
 }
 
 char *memory_duplicate_string(const char *text)
 {
-    return check(strdup(text));
+    return memory_check(strdup(text));
 }
 
 char *memory_format(const char *format, ...)
@@ -60,7 +60,7 @@ char *memory_format(const char *format, ...)
     va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    return check(length < 0 ? NULL : text);
+    return memory_check(length < 0 ? NULL : text);
 }
 
 void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_bytes)
@@ -72,7 +72,7 @@ void *memory_grow(void *array, size_t *capacity, size_t needed, size_t element_b
         wanted *= 2;
     size_t size_bytes;
     if (__builtin_mul_overflow(wanted, element_bytes, &size_bytes))
-        check(NULL);
+        memory_check(NULL);
     *capacity = wanted;
     return memory_resize(array, size_bytes);
 }

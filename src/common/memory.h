@@ -13,6 +13,7 @@
 void *memory_allocate(size_t size_bytes); /* uninitialised */
 void *memory_allocate_zeroed(size_t count, size_t size_bytes);
 void *memory_resize(void *old, size_t size_bytes);
+void *memory_check(void *memory); /* of another's allocation: what it gave, if it gave any */
 char *memory_duplicate_string(const char *text);
 char *memory_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -204,7 +204,10 @@ static uint8_t *unpack(const struct packed_section *section)
         ZSTD_getFrameContentSize(section->stored, header->stored_bytes) != header->plain_bytes)
         return NULL;
     uint8_t *plain = memory_allocate(header->plain_bytes);
-    size_t got = ZSTD_decompress(plain, header->plain_bytes, section->stored, header->stored_bytes);
+    ZSTD_DCtx *context = memory_check(ZSTD_createDCtx());
+    size_t got = ZSTD_decompressDCtx(context, plain, header->plain_bytes, section->stored,
+                                     header->stored_bytes);
+    ZSTD_freeDCtx(context);
     if (ZSTD_isError(got) || got != header->plain_bytes) {
         free(plain);
         return NULL;

@@ -108,6 +108,15 @@ def test_a_file_that_may_not_grow(tmp_path):
     assert os.listdir(folder) == []
 
 
+def test_too_little_memory_is_not_a_damaged_profile(tmp_path):
+    path, said = imported(tmp_path, "".join(f"a;b{i} 1\n" for i in range(500))), set()
+    for kilobytes in range(6000, 12000, 100):
+        done = subprocess.run(["bash", "-c", f'ulimit -v {kilobytes}; exec "$@"', "bash", TRUEFLAME,
+                               "report", path], text=True, capture_output=True)
+        said.add(done.stderr if done.returncode != 127 else "")  # else the loader's words
+    assert not [words for words in said if "damaged" in words]
+
+
 def writes_in(process, folder):
     files = f"/proc/{process.pid}/fd"
     try:
