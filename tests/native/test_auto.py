@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from support import TRUEFLAME, record, run
 
 TAKEN = "-Wl,-Ttext-segment=0x70000000" # where the native engine has its code cache
@@ -47,9 +49,9 @@ def test_a_child_that_native_refuses_runs_by_itself(compiled, folder):
     assert info["total_instructions"] > 0
 
 
-def recorded_within(folder, kilobytes, command):
-    """With so much address space and no way to more, as batch systems have it."""
-    done = run(["sh", "-c", f'ulimit -v {kilobytes}; exec "$@"', "sh", TRUEFLAME, "record", "-o",
+def recorded_within(folder, kilobytes, command, of="v"):
+    """With so much address space and no way to more, as batch systems have it; `of`: d for data."""
+    done = run(["sh", "-c", f'ulimit -{of} {kilobytes}; exec "$@"', "sh", TRUEFLAME, "record", "-o",
                 folder / "within.flame", "--", *command], cwd=folder)
     return done.returncode, done.stdout.decode(), done.stderr.decode().splitlines()
 
@@ -69,6 +71,7 @@ def test_less_is_enough_for_the_reference(compiled, folder):
                        "the valgrind engine runs it")
 
 
-def test_too_little_is_said(compiled, folder):
-    assert recorded_within(folder, 150000, [compiled("nested")]) == (
+@pytest.mark.parametrize("of", ("v", "d"))
+def test_too_little_is_said(of, compiled, folder):
+    assert recorded_within(folder, 150000, [compiled("nested")], of) == (
         2, "", ["trueflame: the limit on memory is too small for the native engine"])

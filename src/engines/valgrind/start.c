@@ -28,9 +28,10 @@ static const char *valgrind_program(void)
 static bool has_little_memory(void)
 {
     const uint64_t least = 240u << 20;
-    struct rlimit limit;
+    struct rlimit all, data;
 
-    return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_max < least;
+    return (!getrlimit(RLIMIT_AS, &all) && all.rlim_max < least) ||
+           (!getrlimit(RLIMIT_DATA, &data) && data.rlim_max < least);
 }
 
 static const char *valgrind_refuses(const struct record_options *options)

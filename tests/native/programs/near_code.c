@@ -22,8 +22,9 @@ int main(void)
         uint64_t place = ((uint64_t)puts & -4096ul) + more;
         while (is_near(place) && mmap((void *)place, BYTES, PROT_READ, flags, -1, 0) == MAP_FAILED)
             place += STEP;
-        puts(!is_near(place) ? "none"
-             : place < 1ul << 31 && place + BYTES > 1ul << 31 ? "across 2 GB" : "found");
+        puts(!is_near(place)                                  ? "none"
+             : place < 1ul << 31 && place + BYTES > 1ul << 31 ? "across 2 GB"
+                                                              : "found");
         if (is_near(place))
             munmap((void *)place, BYTES);
     }
