@@ -197,6 +197,11 @@ def test_arguments_pass_through(record):
     assert record(*words).done.stdout == subprocess.run(words, capture_output=True).stdout
 
 
+def test_many_arguments(record):
+    count = 100000
+    assert record("/bin/sh", "-c", "echo $#", *["a"] * count).done.stdout.decode() == f"{count - 1}\n"
+
+
 @pytest.mark.parametrize("act", ["exit", "_exit"])
 @pytest.mark.parametrize("status", [0, 1, 2, 125, 255])
 def test_exit_status(record, acts, act, status):

@@ -134,19 +134,19 @@ static bool randomize_again;
 
 /* The kernel lays out the engine's address space, which becomes the program's, the same way every
  * time: the engine executes itself once more to have it so, and gives the setting back after. */
-static void fix_addresses(unsigned count, char **arguments, char **environment)
+static void fix_addresses(uint64_t *stack, char **environment)
 {
     long personality = sys(personality, 0xffffffff);
     if (personality & ADDR_NO_RANDOMIZE)
         return;
-    char *list[count + 2];
-    list[0] = arguments[0];
+    /* With one more, the list begins one word lower, where its length was; it may be of any length. */
+    char **list = (char **)stack, *called = list[1];
+    list[0] = called;
     list[1] = RANDOMIZE_AGAIN;
-    for (unsigned i = 1; i <= count; i++)
-        list[i + 1] = arguments[i];
     sys(personality, personality | ADDR_NO_RANDOMIZE);
     sys(execve, "/proc/self/exe", list, environment);
     sys(personality, personality);
+    list[1] = called;
 }
 
 static const char *option_value(const char *argument, const char *name)
@@ -236,7 +236,7 @@ void engine_main(uint64_t *stack)
     while (*end)
         end++;
     load_set_auxiliary((const Elf64_auxv_t *)(end + 1));
-    fix_addresses(count, arguments, environment);
+    fix_addresses(stack, environment);
     options.follow_children = true;
     char **rest = parse_arguments(arguments);
     struct program program = {.path = rest[0], .arguments = rest + 1, .environment = environment};

@@ -58,11 +58,12 @@ static const HChar *join_command(void)
 
     for (Word i = 0; i < VG_(sizeXA)(VG_(args_for_client)); i++)
         size += VG_(strlen)(*(HChar **)VG_(indexXA)(VG_(args_for_client), i)) + 1;
-    HChar *command = platform_allocate(size);
-    VG_(strcpy)(command, VG_(args_the_exename));
+    HChar *command = platform_allocate(size), *end = command;
+    VG_(strcpy)(end, VG_(args_the_exename));
     for (Word i = 0; i < VG_(sizeXA)(VG_(args_for_client)); i++) {
-        VG_(strcat)(command, " ");
-        VG_(strcat)(command, *(HChar **)VG_(indexXA)(VG_(args_for_client), i));
+        end += VG_(strlen)(end);
+        *end++ = ' ';
+        VG_(strcpy)(end, *(HChar **)VG_(indexXA)(VG_(args_for_client), i));
     }
     return command;
 }
