@@ -19,16 +19,28 @@ int record_exit_status(int wait_status)
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
+/* There may be a hundred thousand words. */
+static char *join(char *const *words)
+{
+    size_t size_bytes = 1;
+
+    for (char *const *word = words; *word; word++)
+        size_bytes += strlen(*word) + 1;
+    char *joined = memory_allocate(size_bytes), *end = joined;
+    *end = 0;
+    for (char *const *word = words; *word; word++) {
+        if (word != words)
+            *end++ = ' ';
+        end = stpcpy(end, *word);
+    }
+    return joined;
+}
+
 static void fill_meta(struct profile *profile, const struct record_options *options)
 {
     char host[256] = "";
-    char *command = memory_duplicate_string("");
+    char *command = join(options->command);
 
-    for (char *const *argument = options->command; *argument; argument++) {
-        char *longer = memory_format("%s%s%s", command, *command ? " " : "", *argument);
-        free(command);
-        command = longer;
-    }
     profile->meta.command = profile_intern(profile, command);
     free(command);
     gethostname(host, sizeof host - 1);
