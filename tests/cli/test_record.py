@@ -412,6 +412,27 @@ def test_files_that_are_not_open(record, tmp_path, closed):
     assert "main" in folded(result.path)
 
 
+def test_a_program_that_confines_itself(record, engine, tmp_path):
+    """It runs under native as alone. The reference engine is confined with it, and ends; what was
+    counted until then is there."""
+    program = compiled(tmp_path, "program", """
+        #include <linux/seccomp.h>
+        #include <sys/prctl.h>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+        __attribute__((noinline)) void before(void) { for (volatile int i = 0; i < 1000; i++); }
+        int main(void)
+        {
+            before();
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+            write(1, "confined", 8);
+            syscall(SYS_exit, 0);
+        }
+    """)
+    result = record(program, status=0 if engine == "native" else 128 + signal.SIGKILL)
+    assert ";main;before " in folded(result.path)
+
+
 def test_a_small_stack(record, tmp_path):
     """The limit is the program's; libraries that read debug information need more than it."""
     program = compiled(tmp_path, "program", "int main(void) { return 7; }")

@@ -256,6 +256,9 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
     Bool kills = (number == __NR_kill && arguments[1] == VKI_SIGKILL) ||
                  (number == __NR_tkill && arguments[1] == VKI_SIGKILL) ||
                  (number == __NR_tgkill && arguments[2] == VKI_SIGKILL);
+    /* Then the engine may be allowed as little as the program. */
+    Bool confines =
+        number == __NR_seccomp || (number == __NR_prctl && arguments[0] == VKI_PR_SET_SECCOMP);
 
     (void)count;
     repeatable_before_call(tid, number, arguments);
@@ -263,7 +266,7 @@ static void on_system_call(ThreadId tid, UInt number, UWord *arguments, UInt cou
         turns_before_exec();
         environment_note_exec(arguments[number == __NR_execve ? 1 : 2]);
         output_write(RAW_EXIT, 0);
-    } else if (kills) {
+    } else if (kills || confines) {
         output_write(RAW_KILLED, 128 + VKI_SIGKILL);
     } else if (number == __NR_setuid) {
         output_before_user(arguments[0]);
