@@ -92,8 +92,10 @@ static int record_in(struct record_options *options, const struct engine *engine
 {
     struct error error;
     char sentence[1024];
-    int wait_status = record_run(options, engine, run_folder);
+    int wait_status;
 
+    if (record_run(options, engine, run_folder, &wait_status, &error))
+        return cli_fail_error(&error);
     if (read_refusal(run_folder, sentence, sizeof sentence)) {
         if (!otherwise || otherwise->refuses(options) || has_run(run_folder))
             return cli_fail("%s", sentence);

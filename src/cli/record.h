@@ -14,10 +14,10 @@ int record_parse(int argc, char **argv, struct record_options *options,
 
 void record_options_free(struct record_options *options);
 
-/* record_run.c: runs the program to its end; on the way a live line and checkpoints. Returns the
- * status that wait gave. */
+/* record_run.c: runs the program to its end; on the way a live line and checkpoints. Sets
+ * *wait_status to what wait gave. */
 int record_run(const struct record_options *options, const struct engine *engine,
-               const char *run_folder);
+               const char *run_folder, int *wait_status, struct error *error);
 
 /* record_node.c: --node. In the child, whose environment the program will have; and what is worth
  * knowing before it runs. */

@@ -170,18 +170,20 @@ static void wait_for_writers(const char *run_folder)
 }
 
 int record_run(const struct record_options *options, const struct engine *engine,
-               const char *run_folder)
+               const char *run_folder, int *wait_status, struct error *error)
 {
     double started = seconds_now();
     struct timespec last_checkpoint = {0};
     sigset_t mask, old_mask;
-    int status = 0;
 
+    *wait_status = 0;
     record_hint_node(options);
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD);
     sigprocmask(SIG_BLOCK, &mask, &old_mask);
     child = fork();
+    if (child < 0)
+        return error_set(error, "no process for the program: %s", strerror(errno));
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &old_mask, NULL);
         record_prepare_python(options, run_folder);
@@ -190,7 +192,7 @@ int record_run(const struct record_options *options, const struct engine *engine
         engine->execute(options, run_folder);
     }
     handle_signals();
-    while (waitpid(child, &status, WNOHANG) == 0) {
+    while (waitpid(child, wait_status, WNOHANG) == 0) {
         struct timespec tick = {.tv_nsec = TICK_NANOSECONDS};
         bool ticking = options->progress || options->checkpoint;
         if (!ticking)
@@ -205,5 +207,5 @@ int record_run(const struct record_options *options, const struct engine *engine
     wait_for_writers(run_folder);
     if (options->progress)
         fputs("\r\033[K", stderr);
-    return status;
+    return OK;
 }
