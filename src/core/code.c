@@ -173,6 +173,43 @@ static void range_insert(struct code_module *module, ptrdiff_t after, struct cod
     module->ranges[after + 1] = range;
 }
 
+/* The range is perhaps a part of a function that was split. It is decided once, when it is first
+ * looked at and nothing of it was translated, by the code of both: so it does not matter who looks.
+ * Parts of parts are as deep as the file says: it is not followed far. */
+static void decide_part(struct code_module *module, struct code_range *range, unsigned depth)
+{
+    struct code_function *part = range->function;
+
+    if (!part || !(part->flags & CODE_FUNCTION_PERHAPS_PART))
+        return;
+    part->flags &= ~CODE_FUNCTION_PERHAPS_PART;
+    ptrdiff_t below = range_below(module, part->after);
+    if (below < 0 || depth > 3)
+        return;
+    struct code_range *whole = &module->ranges[below];
+    if (part->after >= whole->end || !whole->function || whole == range)
+        return;
+    decide_part(module, whole, depth + 1);
+    struct platform_stretch of = {whole->start + module->bias, whole->end + module->bias};
+    struct platform_stretch code = {range->start + module->bias, range->end + module->bias};
+    bool in_mid_frame = part->flags & CODE_FUNCTION_GUESSED;
+    if (!platform_is_part(of, code, in_mid_frame))
+        return;
+    range->function = whole->function;
+    range->own = in_mid_frame ? NULL : part;
+}
+
+/* The range that has the address; -1 for none. */
+static ptrdiff_t range_with(struct code_module *module, uint64_t address)
+{
+    ptrdiff_t below = range_below(module, address);
+
+    if (below < 0 || address >= module->ranges[below].end)
+        return -1;
+    decide_part(module, &module->ranges[below], 0);
+    return below;
+}
+
 /* A function starts at `address`, where no range is: it reaches to the next range, or to the end
  * of the module. What lay below and reached up to here, ends here. */
 static struct code_function *discover(struct code_module *module, uint64_t address, ptrdiff_t below)
@@ -225,9 +262,9 @@ struct code_place code_map_peek(struct code_map *map, uint64_t address)
     if (!module)
         return anonymous_place(map, address);
     uint64_t inside = address - module->bias;
-    ptrdiff_t below = range_below(module, inside);
-    if (below >= 0 && inside < module->ranges[below].end)
-        return place_of_range(module, &module->ranges[below]);
+    ptrdiff_t at = range_with(module, inside);
+    if (at >= 0)
+        return place_of_range(module, &module->ranges[at]);
     return (struct code_place){.module = module};
 }
 
@@ -343,6 +380,19 @@ static struct code_function *cut_guess(struct code_module *module, ptrdiff_t bel
     return function;
 }
 
+/* What was taken for a part of another function is called: it is one itself. */
+static struct code_function *is_no_part(struct code_module *module, struct code_range *range)
+{
+    const struct code_function *whole = range->function;
+
+    range->function = range->own;
+    range->own = NULL;
+    platform_function_found(range->start + module->bias, range->end + module->bias);
+    /* Its jumps there are none inside it any more. */
+    platform_function_found(whole->start + module->bias, whole->end + module->bias);
+    return range->function;
+}
+
 void code_map_is_part(struct code_module *module, uint64_t address, struct code_function *whole)
 {
     uint64_t inside = address - module->bias;
@@ -370,12 +420,16 @@ struct code_function *code_map_called(struct code_map *map, uint64_t address)
         return named ? named : called_anonymous(map, address);
     }
     uint64_t inside = address - module->bias;
-    ptrdiff_t below = range_below(module, inside);
-    if (below < 0 || inside >= module->ranges[below].end)
-        return discover(module, inside, below);
-    struct code_function *function = module->ranges[below].function;
-    if (function && function->flags & CODE_FUNCTION_GUESSED && function->start != inside)
-        return cut_guess(module, below, inside);
+    ptrdiff_t at = range_with(module, inside);
+    if (at < 0)
+        return discover(module, inside, range_below(module, inside));
+    struct code_range *range = &module->ranges[at];
+    if (range->own && range->start == inside)
+        return is_no_part(module, range);
+    struct code_function *function = range->function;
+    if (function && function->flags & CODE_FUNCTION_GUESSED && function->start == range->start &&
+        function->start != inside)
+        return cut_guess(module, at, inside);
     return function;
 }
 
@@ -388,9 +442,9 @@ bool code_map_is_entry(struct code_map *map, uint64_t address)
         return named && named->start == address;
     }
     uint64_t inside = address - module->bias;
-    ptrdiff_t below = range_below(module, inside);
-    return below >= 0 && module->ranges[below].start == inside && module->ranges[below].function &&
-           module->ranges[below].function->start == inside;
+    ptrdiff_t at = range_with(module, inside);
+    return at >= 0 && module->ranges[at].start == inside && module->ranges[at].function &&
+           module->ranges[at].function->start == inside;
 }
 
 struct code_function *code_map_marker(struct code_map *map, const char *name)

@@ -8,7 +8,7 @@
  *
  * Where ranges come from, best first:
  *   1. .symtab of the file, or of its separate debug file found by build id; .dynsym
- *   2. .eh_frame_hdr: starts of functions that no symbol names (stripped programs)
+ *   2. .eh_frame_hdr: functions that no symbol names (stripped programs), and cold parts of them
  *   3. the addresses that were called: a function starts there and reaches to the next one
  *
  *   module   |--------------------------------------------------------|
@@ -36,6 +36,7 @@ enum code_function_flags {
     CODE_FUNCTION_JIT = 16,      /* anonymous code that the program gave a name, see core/jit.h */
     CODE_FUNCTION_GONE = 32,     /* other code is at its address by now */
     CODE_FUNCTION_LINE = 64, /* with PYTHON: a line of the function whose context is the parent */
+    CODE_FUNCTION_PERHAPS_PART = 128, /* of the one at `after`: to be decided */
 };
 
 #define CODE_NO_ID UINT32_MAX
@@ -45,6 +46,7 @@ struct code_function {
     struct code_module *module;
     uint64_t start; /* address in the module, see code_module.bias */
     uint64_t end;
+    uint64_t after;   /* with PERHAPS_PART: where the function begins that it may be a part of */
     uint32_t flags;   /* enum code_function_flags */
     uint32_t raw_id;  /* its row in the raw file, CODE_NO_ID until it is written */
     const char *name; /* markers, Python and JIT only; NULL: src/symbols will know */
@@ -61,6 +63,7 @@ struct code_function {
 struct code_range {
     uint64_t start, end;            /* addresses in the module */
     struct code_function *function; /* NULL: a PLT */
+    struct code_function *own;      /* taken for a part of another: what it is if it is called */
 };
 
 struct code_module {

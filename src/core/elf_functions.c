@@ -10,13 +10,16 @@
  *   - a symbol inside another's range cuts it: the inner one owns its bytes, the outer one goes on
  *     after it
  *   - `f.cold` belongs to `f`: of the same source file if `f` is local, else the global `f`
- *   - in what no symbol covers, each entry of .eh_frame_hdr starts a function, unless its frame
- *     begins in mid-function: then it is the cold part of an unknown one and starts nothing
+ *   - in what no symbol covers, each entry of .eh_frame_hdr starts a function, or is the cold part
+ *     of one: which of both is decided when it is first looked at (elf_frames.h, code.c)
+ *   - in what neither covers, .init and .fini, or where DT_INIT and DT_FINI point to, start one each
  * Sections named .plt* and .iplt hold stubs, which never become frames.
  *
  * Cost: one pass over the symbol table and one sort; about 10 ms for 50,000 symbols.
  */
 #include "core/elf_functions.h"
+#include "core/elf_frames.h"
+#include "core/elf_image.h"
 #include "core/grow.h"
 #include "core/platform.h"
 #include "core/sort.h"
@@ -24,24 +27,12 @@
 
 #include <elf.h>
 
-struct image {
-    const uint8_t *bytes;
-    size_t size_bytes;
-    const Elf64_Ehdr *header;
-    const Elf64_Phdr *segments;
-    size_t segment_count;
-    const Elf64_Shdr *sections;
-    size_t section_count;
-    const char *section_names;
-    size_t section_names_bytes;
-};
-
 /* A symbol on its way to become a range. */
 struct candidate {
     uint64_t start, end; /* end 0: no size, reaches to the next */
     uint64_t limit;      /* end of the section */
     const char *name;
-    uint32_t source; /* number of the source file, for local symbols; 0: global */
+    uint32_t source; /* number of the source file, for local symbols; 0: global, or hidden */
     bool cold;
     struct code_function *function;
 };
@@ -50,63 +41,6 @@ struct candidates {
     struct candidate *items;
     size_t count, capacity;
 };
-
-/* ---- the file, with every offset checked ---- */
-
-static const void *image_at(const struct image *image, uint64_t offset, uint64_t size_bytes)
-{
-    if (offset > image->size_bytes || size_bytes > image->size_bytes - offset)
-        return NULL;
-    return image->bytes + offset;
-}
-
-/* Words of 32 bits, which lie where a processor likes them in any file that a linker made. */
-static const void *image_words(const struct image *image, uint64_t offset, uint64_t size_bytes)
-{
-    return offset % 4 ? NULL : image_at(image, offset, size_bytes);
-}
-
-static const void *image_table(const struct image *image, uint64_t offset, uint64_t count,
-                               uint64_t entry_bytes)
-{
-    uint64_t size_bytes;
-
-    if (offset % 8 || __builtin_mul_overflow(count, entry_bytes, &size_bytes))
-        return NULL;
-    return image_at(image, offset, size_bytes);
-}
-
-static bool image_open(struct image *image, const uint8_t *bytes, size_t size_bytes)
-{
-    *image = (struct image){.bytes = bytes, .size_bytes = size_bytes};
-    const Elf64_Ehdr *header = image_at(image, 0, sizeof *header);
-
-    if (!header || header->e_ident[0] != 0x7f || header->e_ident[1] != 'E' ||
-        header->e_ident[2] != 'L' || header->e_ident[3] != 'F' ||
-        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
-        return false;
-    image->header = header;
-    if (header->e_phentsize == sizeof(Elf64_Phdr))
-        image->segments = image_table(image, header->e_phoff, header->e_phnum, sizeof(Elf64_Phdr));
-    image->segment_count = image->segments ? header->e_phnum : 0;
-    if (header->e_shentsize == sizeof(Elf64_Shdr))
-        image->sections = image_table(image, header->e_shoff, header->e_shnum, sizeof(Elf64_Shdr));
-    image->section_count = image->sections ? header->e_shnum : 0;
-    if (header->e_shstrndx < image->section_count) {
-        const Elf64_Shdr *names = &image->sections[header->e_shstrndx];
-        image->section_names = image_at(image, names->sh_offset, names->sh_size);
-        image->section_names_bytes = image->section_names ? names->sh_size : 0;
-        if (image->section_names_bytes && image->section_names[names->sh_size - 1])
-            image->section_names_bytes = 0;
-    }
-    return true;
-}
-
-static const char *section_name(const struct image *image, const Elf64_Shdr *section)
-{
-    return section->sh_name < image->section_names_bytes ? image->section_names + section->sh_name
-                                                         : "";
-}
 
 bool elf_find_segment(const uint8_t *bytes, size_t size_bytes, uint64_t file_offset,
                       uint64_t *address_minus_offset)
@@ -217,10 +151,13 @@ static void collect_symbols(struct candidates *list, const struct image *image, 
         if (!symbols || !names || !strings->sh_size || names[strings->sh_size - 1])
             continue;
         uint32_t source = 0;
+        bool hidden = false; /* under no file's name: globals that the linker made local */
         for (size_t j = 0; j < count; j++) {
             const Elf64_Sym *symbol = &symbols[j];
-            if (ELF64_ST_TYPE(symbol->st_info) == STT_FILE)
+            if (ELF64_ST_TYPE(symbol->st_info) == STT_FILE) {
                 source++;
+                hidden = symbol->st_name < strings->sh_size && !names[symbol->st_name];
+            }
             if (symbol->st_name >= strings->sh_size || !is_function(image, symbol))
                 continue;
             const Elf64_Shdr *section = &image->sections[symbol->st_shndx];
@@ -232,7 +169,7 @@ static void collect_symbols(struct candidates *list, const struct image *image, 
                 .start = symbol->st_value,
                 .limit = limit,
                 .name = names + symbol->st_name,
-                .source = ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ? source : 0,
+                .source = ELF64_ST_BIND(symbol->st_info) == STB_LOCAL && !hidden ? source : 0,
             };
             if (symbol->st_size && symbol->st_size <= limit - symbol->st_value)
                 candidate->end = symbol->st_value + symbol->st_size;
@@ -462,75 +399,6 @@ static void ranges_from_candidates(struct code_module *module, const struct cand
 
 /* ---- what no symbol covers ---- */
 
-/* Does this frame description begin with the state a function is entered in? A cold part's
- * begins by changing the frame before its first instruction. Reads only what is needed: the first
- * opcodes after the header. */
-static bool starts_function(const struct image *image, uint64_t entry_offset)
-{
-    const uint32_t *head = image_words(image, entry_offset, 24);
-
-    if (!head || head[0] < 20 || head[0] > 0xffff)
-        return true;
-    const uint8_t *entry = image_at(image, entry_offset, (uint64_t)head[0] + 4);
-    if (!entry)
-        return true;
-    /* length, CIE pointer, start (4, pc-relative), size (4), augmentation length, data */
-    uint64_t at = 16;
-    uint8_t augmentation = entry[at++];
-    if (augmentation & 0x80)
-        return true;
-    at += augmentation;
-    if (at >= (uint64_t)head[0] + 4)
-        return true;
-    uint8_t opcode = entry[at];
-    enum { DEF_CFA = 0x0c, DEF_CFA_REGISTER = 0x0d, DEF_CFA_OFFSET = 0x0e };
-    return opcode != DEF_CFA && opcode != DEF_CFA_REGISTER && opcode != DEF_CFA_OFFSET;
-}
-
-static uint64_t offset_to_address(const struct image *image, uint64_t offset, bool *found)
-{
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
-        if (segment->p_type == PT_LOAD && offset >= segment->p_offset &&
-            offset - segment->p_offset < segment->p_filesz) {
-            *found = true;
-            return segment->p_vaddr + (offset - segment->p_offset);
-        }
-    }
-    *found = false;
-    return 0;
-}
-
-/* .eh_frame_hdr holds a sorted table of (function start, its description), both relative to the
- * table's own address: the only layout that linkers write. */
-static void collect_frames(struct candidates *list, const struct image *image)
-{
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
-        if (segment->p_type != PT_GNU_EH_FRAME)
-            continue;
-        const uint8_t *header = image_words(image, segment->p_offset, 12);
-        if (!header || header[0] != 1 || header[2] != 0x03 || header[3] != 0x3b)
-            return;
-        uint32_t count = *(const uint32_t *)(header + 8);
-        const int32_t *table = image_at(image, segment->p_offset + 12, (uint64_t)count * 8);
-        bool found;
-        uint64_t base = offset_to_address(image, segment->p_offset, &found);
-        if (!table || !found)
-            return;
-        for (uint32_t j = 0; j < count; j++) {
-            uint64_t start = base + (int64_t)table[2 * j];
-            uint64_t entry_offset = segment->p_offset + (int64_t)table[2 * j + 1];
-            const uint32_t *size_bytes = image_words(image, entry_offset + 12, 4);
-            if (!size_bytes || !*size_bytes || !starts_function(image, entry_offset))
-                continue;
-            *candidates_add(list) = (struct candidate){
-                .start = start, .end = start + *size_bytes, .limit = start + *size_bytes};
-        }
-        return;
-    }
-}
-
 /* The first of the sorted ranges that ends after `address`, or range_count. */
 static size_t range_after(const struct code_range *ranges, size_t count, uint64_t address)
 {
@@ -566,31 +434,63 @@ static void cut_overlaps(struct code_module *module)
     module->range_count = kept;
 }
 
+/* Of the first `known` ranges, that with the address or the next; *covered: it has it. */
+static size_t known_range(const struct code_module *module, size_t known, uint64_t address,
+                          bool *covered)
+{
+    size_t next = range_after(module->ranges, known, address);
+
+    *covered = next < known && module->ranges[next].start <= address;
+    return next;
+}
+
+static bool frames_are_covered(const struct code_module *module, const struct elf_frames *frames)
+{
+    bool covered = true;
+
+    for (size_t i = 0; i < frames->count && covered; i++)
+        known_range(module, module->range_count, frames->items[i].start, &covered);
+    return covered;
+}
+
+static void add_frame(struct code_module *module, size_t known, const struct elf_frame *frame)
+{
+    uint64_t end = frame->end;
+    bool covered;
+    size_t next = known_range(module, known, frame->start, &covered);
+
+    /* Of a part of nobody knows what, nothing is known. */
+    if (covered || (frame->in_mid_frame && !frame->after))
+        return;
+    if (next < known && module->ranges[next].start < end)
+        end = module->ranges[next].start;
+    struct code_function *function = function_new(module, frame->start, end);
+    function->after = frame->after;
+    function->flags |= frame->after ? CODE_FUNCTION_PERHAPS_PART : 0;
+    function->flags |= frame->in_mid_frame ? CODE_FUNCTION_GUESSED : 0;
+    range_add(module, frame->start, end, function);
+}
+
 static void fill_gaps_from_frames(struct code_module *module, const struct image *image)
 {
-    struct candidates frames = {0};
+    struct elf_frames frames;
     size_t known = module->range_count;
 
-    collect_frames(&frames, image);
-    for (size_t i = 0; i < frames.count; i++) {
-        uint64_t start = frames.items[i].start;
-        uint64_t end = frames.items[i].end;
-        size_t next = range_after(module->ranges, known, start);
-        if (next < known && module->ranges[next].start <= start)
-            continue;
-        if (next < known && module->ranges[next].start < end)
-            end = module->ranges[next].start;
-        range_add(module, start, end, function_new(module, start, end));
+    elf_read_frames(&frames, image);
+    if (!frames_are_covered(module, &frames)) {
+        elf_find_parts(&frames, image);
+        for (size_t i = 0; i < frames.count; i++)
+            add_frame(module, known, &frames.items[i]);
+        sort_items(module->ranges, module->range_count, sizeof *module->ranges, range_before);
     }
-    platform_release(frames.items, frames.capacity * sizeof *frames.items);
-    sort_items(module->ranges, module->range_count, sizeof *module->ranges, range_before);
+    elf_release_frames(&frames);
 }
 
 static void add_stub_sections(struct code_module *module, const struct image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
         const Elf64_Shdr *section = &image->sections[i];
-        const char *name = section_name(image, section);
+        const char *name = image_section_name(image, section);
         if (!section->sh_addr || !(text_starts_with(name, ".plt") || text_equal(name, ".iplt")))
             continue;
         size_t next = range_after(module->ranges, module->range_count, section->sh_addr);
@@ -601,10 +501,68 @@ static void add_stub_sections(struct code_module *module, const struct image *im
     }
 }
 
+/* Where the code ends that the address lies in; 0 if it lies in none. */
+static uint64_t code_end(const struct image *image, uint64_t address)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && address >= segment->p_vaddr &&
+            address - segment->p_vaddr < segment->p_filesz)
+            end = segment->p_vaddr + segment->p_filesz;
+    }
+    for (size_t i = 0; i < image->section_count; i++) {
+        const Elf64_Shdr *section = &image->sections[i];
+        if (section->sh_flags & SHF_EXECINSTR && address >= section->sh_addr &&
+            address - section->sh_addr < section->sh_size &&
+            section->sh_addr + section->sh_size < end)
+            end = section->sh_addr + section->sh_size;
+    }
+    return end;
+}
+
+/* A function begins there for which there is neither a symbol nor a frame. */
+static void add_start(struct code_module *module, const struct image *image, uint64_t start)
+{
+    bool covered;
+    size_t next = known_range(module, module->range_count, start, &covered);
+    uint64_t end = code_end(image, start);
+
+    if (covered || start >= end)
+        return;
+    if (next < module->range_count && module->ranges[next].start < end)
+        end = module->ranges[next].start;
+    struct code_function *function = function_new(module, start, end);
+    function->flags |= CODE_FUNCTION_GUESSED;
+    range_add(module, start, end, function);
+    sort_items(module->ranges, module->range_count, sizeof *module->ranges, range_before);
+}
+
+/* _init and _fini, which are put together by the linker and described by nobody. */
+static void add_first_and_last(struct code_module *module, const struct image *image)
+{
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        size_t count = segment->p_filesz / sizeof(Elf64_Dyn);
+        const Elf64_Dyn *entries = NULL;
+        if (segment->p_type == PT_DYNAMIC)
+            entries = image_table(image, segment->p_offset, count, sizeof *entries);
+        for (size_t j = 0; entries && j < count && entries[j].d_tag != DT_NULL; j++)
+            if (entries[j].d_tag == DT_INIT || entries[j].d_tag == DT_FINI)
+                add_start(module, image, entries[j].d_un.d_ptr);
+    }
+    for (size_t i = 0; i < image->section_count; i++) {
+        const char *name = image_section_name(image, &image->sections[i]);
+        if (text_equal(name, ".init") || text_equal(name, ".fini"))
+            add_start(module, image, image->sections[i].sh_addr);
+    }
+}
+
 static bool has_debug_section(const struct image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
-        const char *name = section_name(image, &image->sections[i]);
+        const char *name = image_section_name(image, &image->sections[i]);
         if (text_equal(name, ".debug_info") || text_equal(name, ".gnu_debuglink"))
             return true;
     }
@@ -664,4 +622,5 @@ void elf_read_functions(struct code_module *module, const uint8_t *bytes, size_t
     add_stub_sections(module, &image);
     fill_gaps_from_frames(module, &image);
     cut_overlaps(module);
+    add_first_and_last(module, &image);
 }

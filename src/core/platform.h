@@ -63,6 +63,17 @@ void platform_function_found(uint64_t start, uint64_t end);
 /* The same, where [start, end) is known to have such blocks: the name of its code changed. */
 void platform_code_renamed(uint64_t start, uint64_t end);
 
+/* A stretch of the program's code. */
+struct platform_stretch {
+    uint64_t start, end;
+};
+
+/* Is the code in `part`, which is described as if it were of its own, a part of the function `whole`
+ * that the compiler put elsewhere? `in_mid_frame`: no function begins as it does. The engine looks at
+ * the jumps in both; one that cannot says no. */
+bool platform_is_part(struct platform_stretch whole, struct platform_stretch part,
+                      bool in_mid_frame);
+
 _Noreturn void platform_fail(const char *sentence);
 
 #endif

@@ -408,9 +408,19 @@ static bool renamed(struct core *core, struct thread *thread, struct code_functi
     return true;
 }
 
+/* Does control come there from where a function can only have been called, through a PLT or by a tail
+ * call from another module? Then one begins there, whatever was thought of that code. */
+static bool is_called(const struct hot *hot, const struct code_function *function)
+{
+    const struct code_module *from = hot->current->code->module;
+
+    return hot->pending_site || (from->kind == CODE_FILE && from != function->module);
+}
+
 void core_mismatch(struct core *core, struct thread *thread, uint64_t address, uint64_t sp)
 {
     struct hot *hot = thread->hot;
+    const struct context *before = hot->current;
 
     if (hot->top[-1].stack_pointer - 8 - sp > hot->reach || thread->stack->start_unknown)
         core_jump(core, thread, address, sp);
@@ -423,6 +433,8 @@ void core_mismatch(struct core *core, struct thread *thread, uint64_t address, u
         if (code->flags & CODE_FUNCTION_ANONYMOUS &&
             (!(code->flags & CODE_FUNCTION_GONE) || hot->current->entry != address))
             return;
+        function = code_map_called(&core->code, address);
+    } else if (hot->current == before && is_called(hot, function)) {
         function = code_map_called(&core->code, address);
     }
     if (hot->current->code == function && !hot->pending_site)

@@ -24,6 +24,7 @@ OPTIONS are those of `record`, or of `export` where `record` has no such option.
 last four are indented below them. In a frame, `a|b` is either.
 """
 
+import collections
 import fnmatch
 import hashlib
 import os
@@ -199,12 +200,14 @@ def demangled(text):
 def name_addresses(tree, program):
     """Frames known by their address only, 0x..., get the names that the twin of `program` has."""
     names = {}
-    for line in subprocess.run(["nm", unstripped(program)], check=True, capture_output=True,
-                               text=True).stdout.splitlines():
+    for line in subprocess.run(["nm", "--defined-only", unstripped(program)], check=True,
+                               capture_output=True, text=True).stdout.splitlines():
         address, _, name = line.split()
         names[int(address, 16)] = name
-    return {tuple(names.get(int(f, 16), f) if f.startswith("0x") else f for f in path): count
-            for path, count in tree.items()}
+    named = collections.Counter()  # a library's addresses may be the program's too
+    for path, count in tree.items():
+        named[tuple(names.get(int(f, 16), f) if f.startswith("0x") else f for f in path)] += count
+    return dict(named)
 
 
 def _frame_matches(pattern, frame):

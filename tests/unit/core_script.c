@@ -44,6 +44,15 @@ void platform_code_renamed(uint64_t start, uint64_t end)
     (void)end;
 }
 
+bool (*script_is_part)(struct platform_stretch whole, struct platform_stretch part,
+                       bool in_mid_frame);
+
+bool platform_is_part(struct platform_stretch whole, struct platform_stretch part,
+                      bool in_mid_frame)
+{
+    return script_is_part && script_is_part(whole, part, in_mid_frame);
+}
+
 void platform_function_found(uint64_t start, uint64_t end)
 {
     assert_true(start < end);

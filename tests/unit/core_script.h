@@ -36,6 +36,7 @@
 #include <cmocka.h>
 
 #include "core/core.h"
+#include "core/platform.h"
 #include "core_image.h"
 
 /* The program of every script. Functions lie 0x100 apart from CODE_START on, in this order. */
@@ -64,6 +65,10 @@ void machine_assert_repairs(struct machine *machine, const char *expected);
 
 /* Runs the script on a new machine and compares the tree of the first part, and the repairs. */
 void script_gives(const char *script, const char *tree, const char *repairs);
+
+/* The answers of platform_is_part; NULL: always no. */
+extern bool (*script_is_part)(struct platform_stretch whole, struct platform_stretch part,
+                              bool in_mid_frame);
 
 /* How often platform_function_found was called. */
 extern unsigned functions_found;

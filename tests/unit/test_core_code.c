@@ -15,7 +15,8 @@
 #define A(n)     (CODE_START + (n))
 
 /* The ranges that an image gives, a line each: "START-END FUNCTION", in hex from CODE_START on;
- * FUNCTION is the start of the one it belongs to, with ? where the extent is a guess. */
+ * FUNCTION is the start of the one it belongs to, with ? where the extent is a guess; after ~ that of
+ * the one it may be a part of. */
 static char *ranges_of(const uint8_t *image, size_t size_bytes)
 {
     struct code_module module = {0};
@@ -30,8 +31,12 @@ static char *ranges_of(const uint8_t *image, size_t size_bytes)
         if (!range->function)
             fputs(" plt\n", out);
         else
-            fprintf(out, " %" PRIx64 "%s\n", range->function->start - CODE_START,
+            fprintf(out, " %" PRIx64 "%s", range->function->start - CODE_START,
                     range->function->flags & CODE_FUNCTION_GUESSED ? "?" : "");
+        if (range->function && range->function->flags & CODE_FUNCTION_PERHAPS_PART)
+            fprintf(out, "~%" PRIx64, range->function->after - CODE_START);
+        if (range->function)
+            fputs("\n", out);
     }
     fclose(out);
     return text;
@@ -163,15 +168,18 @@ static void cold_parts_belong_to_their_function(void **state)
         {"g.cold", A(0x140), 0x10, LOCAL},
         {"orphan.cold", A(0x160), 0x10, LOCAL},
         {".cold", A(0x180), 0x10, LOCAL},
+        {"hidden.cold", A(0x1a0), 0x10, LOCAL},
+        {"", 0, 0, STT_FILE, STB_LOCAL},
+        {"hidden", A(0x80), 0x10, LOCAL},
         {"g", A(0x40), 0x10, FUNCTION},
         {"go", A(0x60), 0x10, FUNCTION},
         {0},
     };
 
     (void)state;
-    symbols_give(symbols, "0-10 0\n20-30 20\n40-50 40\n60-70 60\n"
+    symbols_give(symbols, "0-10 0\n20-30 20\n40-50 40\n60-70 60\n80-90 80\n"
                           "100-110 0\n120-130 20\n140-150 40\n160-170 160\n180-190 180\n"
-                          "1000-1100 plt\n");
+                          "1a0-1b0 80\n1000-1100 plt\n");
 }
 
 /* A function that begins where a cold part does, is not a part of the other's. */
@@ -192,7 +200,29 @@ static const struct image_frame frames[] = {
 static void a_stripped_file_has_its_frames(void **state)
 {
     (void)state;
-    image_gives(&(struct image_parts){.frames = frames}, "0-10 0\n20-30 20\n1000-1100 plt\n");
+    image_gives(&(struct image_parts){.frames = frames},
+                "0-10 0\n20-30 20\n40-50 40?~20\n1000-1100 plt\n");
+}
+
+/* They may be parts of what is described before them: those that lie before that too, and those that
+ * begin in mid-function. Not one behind a part, at the end of which others begin, nor the first. */
+static const struct image_frame split[] = {{A(0x100), 0x10, false},
+                                           {A(0x20), 0x10, false},
+                                           {A(0x120), 0x10, false},
+                                           {A(0x30), 0x10, true},
+                                           {A(0x140), 0x10, false},
+                                           {A(0x150), 0x10, false},
+                                           {0}};
+
+static void parts_are_described_behind_their_functions(void **state)
+{
+    const struct image_frame first[] = {{A(0x20), 0x10, true}, {A(0x40), 0x10, false}, {0}};
+
+    (void)state;
+    image_gives(&(struct image_parts){.frames = split},
+                "20-30 20~100\n30-40 30?~120\n100-110 100\n120-130 120\n140-150 140\n"
+                "150-160 150\n1000-1100 plt\n");
+    image_gives(&(struct image_parts){.frames = first}, "40-50 40\n1000-1100 plt\n");
 }
 
 static void symbols_go_before_frames(void **state)
@@ -328,6 +358,91 @@ static void calls_discover_functions(void **state)
     assert_int_equal(code_map_called(&map, 0x10000 + A(8))->start, A(0));
     assert_int_equal(functions_found, before + 2);
     assert_null(code_map_called(&map, 0x10000 + PLT_START));
+}
+
+static bool always(struct platform_stretch whole, struct platform_stretch part, bool in_mid_frame)
+{
+    (void)whole, (void)part, (void)in_mid_frame;
+    return true;
+}
+
+static void add_split(struct code_map *map)
+{
+    size_t size_bytes;
+    uint8_t *image = core_image_make(&(struct image_parts){.frames = split}, &size_bytes);
+
+    code_map_init(map);
+    code_map_add_image(map, "/split", image, size_bytes, 0x10000 + CODE_START, 0x10000 + PLT_END,
+                       0x10000);
+    free(image);
+}
+
+static void what_is_no_part_is_a_function(void **state)
+{
+    struct code_map map;
+
+    (void)state;
+    add_split(&map);
+    assert_int_equal(code_map_find(&map, 0x10000 + A(0x28)).function->start, A(0x20));
+    assert_int_equal(code_map_find(&map, 0x10000 + A(0x38)).function->start, A(0x30));
+    assert_true(code_map_is_entry(&map, 0x10000 + A(0x20)));
+}
+
+static void a_part_belongs_to_its_function(void **state)
+{
+    struct code_map map;
+
+    (void)state;
+    add_split(&map);
+    script_is_part = always;
+    assert_false(code_map_is_entry(&map, 0x10000 + A(0x20)));
+    struct code_place place = code_map_peek(&map, 0x10000 + A(0x28));
+    assert_int_equal(place.function->start, A(0x100));
+    assert_int_equal(place.start, 0x10000 + A(0x20));
+    assert_int_equal(place.end, 0x10000 + A(0x30));
+    assert_int_equal(code_map_find(&map, 0x10000 + A(0x38)).function->start, A(0x120));
+    script_is_part = NULL; /* it was decided */
+    assert_int_equal(code_map_find(&map, 0x10000 + A(0x20)).function->start, A(0x100));
+}
+
+/* Unless it begins in mid-function: then it is a call of that, as it is with symbols. */
+static void a_part_that_is_called_is_a_function_after_all(void **state)
+{
+    struct code_map map;
+    unsigned before = functions_found;
+
+    (void)state;
+    add_split(&map);
+    script_is_part = always;
+    assert_int_equal(code_map_called(&map, 0x10000 + A(0x28))->start, A(0x100));
+    assert_int_equal(code_map_called(&map, 0x10000 + A(0x20))->start, A(0x20));
+    assert_int_equal(functions_found, before + 2); /* the code of both is looked at anew */
+    assert_int_equal(code_map_find(&map, 0x10000 + A(0x28)).function->start, A(0x20));
+    assert_int_equal(code_map_called(&map, 0x10000 + A(0x30))->start, A(0x120));
+    script_is_part = NULL;
+}
+
+/* A part is none of the stretch that is guessed at. */
+static void a_call_of_a_part_cuts_nothing(void **state)
+{
+    const struct image_symbol symbols[] = {{"f", A(0x100), 0, FUNCTION}, {0}};
+    const struct image_frame parts[] = {{A(0x100), 0x10, false}, {A(0x20), 0x10, true}, {0}};
+    struct code_map map;
+    size_t size_bytes;
+    uint8_t *image =
+        core_image_make(&(struct image_parts){.symbols = symbols, .frames = parts}, &size_bytes);
+
+    (void)state;
+    code_map_init(&map);
+    code_map_add_image(&map, "/split", image, size_bytes, 0x10000 + CODE_START, 0x10000 + PLT_END,
+                       0x10000);
+    script_is_part = always;
+    struct code_function *function = code_map_called(&map, 0x10000 + A(0x28));
+    assert_int_equal(function->start, A(0x100));
+    assert_int_equal(function->end, CODE_END);
+    assert_ptr_equal(code_map_find(&map, 0x10000 + A(0x2c)).function, function);
+    script_is_part = NULL;
+    free(image);
 }
 
 static void anonymous_functions_are_known_by_the_call(void **state)
@@ -545,6 +660,7 @@ int main(void)
         TEST(cold_parts_belong_to_their_function),
         TEST(a_cold_part_at_the_address_of_a_function),
         TEST(a_stripped_file_has_its_frames),
+        TEST(parts_are_described_behind_their_functions),
         TEST(symbols_go_before_frames),
         TEST(frames_that_overlap_stay_disjoint),
         TEST(the_build_id),
@@ -552,6 +668,10 @@ int main(void)
         TEST(finding_an_address),
         TEST(entries),
         TEST(calls_discover_functions),
+        TEST(what_is_no_part_is_a_function),
+        TEST(a_part_belongs_to_its_function),
+        TEST(a_part_that_is_called_is_a_function_after_all),
+        TEST(a_call_of_a_part_cuts_nothing),
         TEST(anonymous_functions_are_known_by_the_call),
         TEST(a_module_that_is_unmapped),
         TEST(a_module_whose_end_is_mapped_anew),

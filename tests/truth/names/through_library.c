@@ -1,0 +1,4 @@
+void through(void (*function)(void))
+{
+    function();
+}
