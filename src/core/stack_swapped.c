@@ -29,26 +29,29 @@
 #include "core/stack.h"
 #include "core/platform.h"
 
-#define WORDS        256 /* that are kept of a stack */
-#define HASHED_WORDS 16  /* by which it is found, unless its frames are smaller */
-#define BUCKETS      1024
+#define WORDS        256  /* that are kept of a stack */
+#define HASHED_WORDS 16   /* by which it is found, unless its frames are smaller */
+#define FEWEST       1024 /* buckets: a power of two; there are never more stacks than buckets */
 
-enum { BY_WORDS, BY_PLACE, WAYS }; /* to find one: place is return address and stack pointer */
+/* To find one: by all words, by the first ones, by its place, which is return address and stack
+ * pointer. Those that have ended may well have their first words in common, by the thousand. */
+enum { BY_ALL_WORDS, BY_WORDS, BY_PLACE, WAYS };
 
 struct swapped_stack {
     uint64_t words[WORDS];
     size_t word_count; /* fewer near the end of the memory */
-    size_t buckets[WAYS];
+    uint64_t hashes[WAYS];
     struct stack_entry *entries; /* from the bottom on; the newest is of the call of the swapper */
     size_t entry_count;
     struct python_entry *python;
     size_t python_count;
     uint32_t plane;
-    struct swapped_stack *next[WAYS]; /* in its buckets */
+    struct swapped_stack *next[WAYS], **from[WAYS]; /* in its buckets; what points to it there */
 };
 
 struct swapped_stacks {
-    struct swapped_stack *buckets[WAYS][BUCKETS]; /* the newest first */
+    struct swapped_stack **buckets[WAYS]; /* the newest first */
+    size_t bucket_count, count;
     struct swapped_stack *called; /* saved when the swapper that runs now was called */
 };
 
@@ -97,50 +100,113 @@ static void release(struct swapped_stack *saved)
     platform_release(saved, sizeof *saved);
 }
 
+static size_t bytes_of_buckets(const struct swapped_stacks *all)
+{
+    return all->bucket_count * sizeof *all->buckets[0];
+}
+
 void stack_forget_swapped(struct stack *stack)
 {
-    if (!stack->swapped)
+    struct swapped_stacks *all = stack->swapped;
+
+    if (!all)
         return;
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (struct swapped_stack *next, *at = stack->swapped->buckets[BY_PLACE][i]; at;
-             at = next) {
+    for (size_t i = 0; i < all->bucket_count; i++)
+        for (struct swapped_stack *next, *at = all->buckets[BY_PLACE][i]; at; at = next) {
             next = at->next[BY_PLACE];
             release(at);
         }
-    platform_release(stack->swapped, sizeof *stack->swapped);
+    for (unsigned way = 0; way < WAYS; way++)
+        platform_release(all->buckets[way], bytes_of_buckets(all));
+    platform_release(all, sizeof *all);
     stack->swapped = NULL;
 }
 
 void stack_inherit_swapped(struct stack *stack)
 {
-    for (size_t i = 0; stack->swapped && i < BUCKETS; i++)
+    for (size_t i = 0; stack->swapped && i < stack->swapped->bucket_count; i++)
         for (struct swapped_stack *at = stack->swapped->buckets[BY_PLACE][i]; at;
              at = at->next[BY_PLACE])
             at->plane = PLANE_INHERITED;
 }
 
+static struct swapped_stack **bucket_of(const struct swapped_stacks *all, unsigned way,
+                                        uint64_t hash)
+{
+    return &all->buckets[way][hash >> 32 & (all->bucket_count - 1)];
+}
+
+static void link_in(const struct swapped_stacks *all, unsigned way, struct swapped_stack *saved)
+{
+    struct swapped_stack **first = bucket_of(all, way, saved->hashes[way]);
+
+    saved->next[way] = *first;
+    saved->from[way] = first;
+    if (*first)
+        (*first)->from[way] = &saved->next[way];
+    *first = saved;
+}
+
+/* Oldest first, so that each bucket has the newest first again. */
+static void link_chain(const struct swapped_stacks *all, unsigned way, struct swapped_stack *chain)
+{
+    struct swapped_stack *reversed = NULL;
+
+    for (struct swapped_stack *next; chain; chain = next) {
+        next = chain->next[way];
+        chain->next[way] = reversed;
+        reversed = chain;
+    }
+    for (struct swapped_stack *next; reversed; reversed = next) {
+        next = reversed->next[way];
+        link_in(all, way, reversed);
+    }
+}
+
+static void add_buckets(struct swapped_stacks *all)
+{
+    struct swapped_stacks before = *all;
+
+    all->bucket_count = before.bucket_count ? 2 * before.bucket_count : FEWEST;
+    for (unsigned way = 0; way < WAYS; way++) {
+        all->buckets[way] = platform_allocate(bytes_of_buckets(all));
+        for (size_t i = 0; i < before.bucket_count; i++)
+            link_chain(all, way, before.buckets[way][i]);
+        if (before.bucket_count)
+            platform_release(before.buckets[way], bytes_of_buckets(&before));
+    }
+}
+
 static void put_in(struct swapped_stacks *all, struct swapped_stack *saved)
 {
-    for (unsigned way = 0; way < WAYS; way++) {
-        struct swapped_stack **first = &all->buckets[way][saved->buckets[way]];
-        saved->next[way] = *first;
-        *first = saved;
-    }
+    if (all->count++ == all->bucket_count)
+        add_buckets(all);
+    for (unsigned way = 0; way < WAYS; way++)
+        link_in(all, way, saved);
 }
 
 static void take_out(struct swapped_stacks *all, const struct swapped_stack *saved)
 {
+    all->count--;
     for (unsigned way = 0; way < WAYS; way++) {
-        struct swapped_stack **at = &all->buckets[way][saved->buckets[way]];
-        while (*at != saved)
-            at = &(*at)->next[way];
-        *at = saved->next[way];
+        *saved->from[way] = saved->next[way];
+        if (saved->next[way])
+            saved->next[way]->from[way] = saved->from[way];
     }
 }
 
 static const struct stack_entry *newest(const struct swapped_stack *saved)
 {
     return &saved->entries[saved->entry_count - 1];
+}
+
+static uint64_t hash_words(uint64_t hash, const uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ words[i]) * TREE_MIX;
+        hash ^= hash >> 32;
+    }
+    return hash;
 }
 
 /* What lies above sp now, and where such a stack is kept. */
@@ -154,10 +220,10 @@ static void read_words(struct swapped_stack *now, uint64_t target, uint64_t sp)
         now->word_count = (end - sp) / 8;
     if (!platform_read(sp, now->words, now->word_count * sizeof *now->words))
         now->word_count = 0;
-    now->buckets[BY_PLACE] = hash >> 54;
-    for (size_t i = 0; i < HASHED_WORDS && i < now->word_count; i++)
-        hash = (hash ^ now->words[i]) * TREE_MIX;
-    now->buckets[BY_WORDS] = hash >> 54;
+    size_t first = now->word_count < HASHED_WORDS ? now->word_count : HASHED_WORDS;
+    now->hashes[BY_PLACE] = hash;
+    now->hashes[BY_WORDS] = hash = hash_words(hash, now->words, first);
+    now->hashes[BY_ALL_WORDS] = hash_words(hash, now->words + first, now->word_count - first);
 }
 
 static size_t common_words(const struct swapped_stack *a, const struct swapped_stack *b)
@@ -176,7 +242,10 @@ static struct swapped_stack *most_like(const struct swapped_stacks *all, unsigne
 {
     struct swapped_stack *best = NULL;
 
-    for (struct swapped_stack *at = all->buckets[way][now->buckets[way]]; at; at = at->next[way]) {
+    if (!all->bucket_count)
+        return NULL;
+    for (struct swapped_stack *at = *bucket_of(all, way, now->hashes[way]); at;
+         at = at->next[way]) {
         size_t words = common_words(at, now);
         if (words < least ||
             !stack_entry_says(newest(at), place->return_address, place->stack_pointer))
@@ -218,7 +287,7 @@ void core_swap(struct core *core, struct thread *thread)
     struct swapped_stack *saved = platform_allocate(sizeof *saved);
     read_words(saved, call->return_address, call->stack_pointer);
     struct swapped_stack *same =
-        most_like(stack->swapped, BY_WORDS, saved, call, saved->word_count);
+        most_like(stack->swapped, BY_ALL_WORDS, saved, call, saved->word_count);
     if (same) {
         take_out(stack->swapped, same);
         release(same);

@@ -147,6 +147,30 @@ def case_many_alike():
                 one.switch()
 
 
+def alive(n):
+    down(n, meet)
+
+
+def case_thousands_at_once():
+    """
+    alive 3000
+      down 3000
+        meet 1000
+          leaf 2000
+        down 2000
+          meet 1000
+            leaf 2000
+          down 1000
+            meet 1000
+              leaf 2000
+    """
+    greenlets = list(map(greenlet, 3000 * [alive]))
+    for n, one in enumerate(greenlets):
+        one.switch(n % 3)
+    for one in greenlets[::2] + greenlets[1::2]:
+        one.switch()
+
+
 # ---- within C calls, within each other ----
 
 def key(value):
