@@ -267,3 +267,44 @@ def test_functions_that_follow_each_other_at_one_address(python, tmp_path):
         assert [calls[f"py::made{i}:<string>"] for i in range(3)] == [40, 40, 40]
     assert {2, 3, 4, 5} <= set(found["native"])
     assert found["native"] == found["valgrind"]
+
+
+MANY_PATHS = """\
+import sys, threading
+
+def left(n):
+    if n:
+        left(n - 1)
+        right(n - 1)
+
+def right(n):
+    if n:
+        left(n - 1)
+        right(n - 1)
+
+if len(sys.argv) > 1:
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+left(12)
+"""
+
+MEASURED = """\
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("python", PYTHONS[-1:])
+def test_a_thread_that_waits_at_the_end_takes_little_memory(python, tmp_path):
+    """While it is there, what counters say is noted instead of taken away: by what was counted, not
+    for every place where something could be."""
+    program = tmp_path / "program.py"
+    program.write_text(MANY_PATHS)
+
+    def most_kilobytes(*arguments):
+        return int(subprocess.run(
+            ["/usr/bin/python3", "-c", MEASURED, support.TRUEFLAME, "record", "--engine=native",
+             "--quiet", "-o", str(tmp_path / "program.flame"), python[1], "-S", str(program),
+             *arguments], capture_output=True, text=True, check=True, timeout=120).stdout)
+
+    assert most_kilobytes("thread") < 1.4 * most_kilobytes()

@@ -17,12 +17,20 @@
 #define FULL     UINT16_MAX
 #define TURN     ((uint64_t)FULL + 1) /* what a counter counts from nothing to nothing */
 
+/* What the core has of counters that were left alone, by place; few of a context's ever counted. */
+struct taken {
+    uint32_t count, capacity;
+    struct taken_count {
+        uint16_t place, count;
+    } items[];
+};
+
 /* A page. Begins as the arrays of lines.c do: there is nothing here that those have. */
 struct python_counters {
     uint64_t capacity; /* 0 */
     struct context *owner;
-    uint16_t *further; /* NULL: none ran yet */
-    uint16_t *taken;   /* by place: what the core has of each; NULL: it was taken away from them */
+    uint16_t *further;     /* NULL: none ran yet */
+    struct taken *taken;   /* NULL: what the core has was taken away from them */
     uint16_t counts[ROOM]; /* that of NO_PLACE is FULL */
 };
 
@@ -131,6 +139,64 @@ static void add_to_core(struct context *owner, uint32_t run, uint64_t count)
     owner->calls -= count * core.blocks[run].instructions;
 }
 
+static uint64_t bytes_of_taken(uint32_t capacity)
+{
+    return sizeof(struct taken) + capacity * sizeof(struct taken_count);
+}
+
+/* The first item of this place, or of a later one. */
+static uint32_t find_taken(const struct taken *taken, uint32_t place)
+{
+    uint32_t low = 0, high = taken->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (taken->items[middle].place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* NULL: nothing was taken. */
+static uint16_t *taken_at(const struct python_counters *counters, uint32_t place)
+{
+    struct taken *taken = counters->taken;
+    uint32_t at = taken ? find_taken(taken, place) : 0;
+    return taken && at < taken->count && taken->items[at].place == place ? &taken->items[at].count
+                                                                         : NULL;
+}
+
+static void keep_taken_room(struct python_counters *counters)
+{
+    struct taken *old = counters->taken;
+    if (old && old->count < old->capacity)
+        return;
+    uint32_t capacity = old ? 2 * old->capacity : 30;
+    struct taken *larger = arena_allocate(bytes_of_taken(capacity));
+    if (old) {
+        memcpy(larger, old, bytes_of_taken(old->count));
+        arena_release(old, bytes_of_taken(old->capacity));
+    }
+    larger->capacity = capacity;
+    counters->taken = larger;
+}
+
+static void note_taken(struct python_counters *counters, uint32_t place, uint64_t count)
+{
+    uint16_t *known_count = taken_at(counters, place);
+    if (known_count) {
+        *known_count += count;
+        return;
+    }
+    keep_taken_room(counters);
+    struct taken *taken = counters->taken;
+    uint32_t at = find_taken(taken, place);
+    memmove(taken->items + at + 1, taken->items + at, (taken->count - at) * sizeof *taken->items);
+    taken->items[at] = (struct taken_count){place, count};
+    taken->count++;
+}
+
 static void count_once(struct python_counters *counters, uint32_t place)
 {
     if (place >= ROOM && !counters->further)
@@ -145,10 +211,10 @@ static void count_once(struct python_counters *counters, uint32_t place)
 /* The counter has just begun anew. */
 static void take_turn(struct python_counters *counters, uint32_t place)
 {
-    uint64_t taken = counters->taken ? counters->taken[place] : 0;
-    add_to_core(counters->owner, known.runs[place], TURN - taken);
+    uint16_t *taken = taken_at(counters, place);
+    add_to_core(counters->owner, known.runs[place], TURN - (taken ? *taken : 0));
     if (taken)
-        counters->taken[place] = 0;
+        *taken = 0;
 }
 
 void python_counts_take_exit(struct native_thread *thread, const struct exit *exit)
@@ -232,16 +298,15 @@ void python_counts_emit(struct emitter *e, const struct line_count *count)
 static uint64_t count_since(struct python_counters *counters, uint32_t place)
 {
     const uint16_t *counter = counter_at(counters, place);
+    const uint16_t *taken = taken_at(counters, place);
     uint16_t count = counter ? *counter : 0;
-    return count ? count - (uint64_t)(counters->taken ? counters->taken[place] : 0) : 0;
+    return count ? count - (uint64_t)(taken ? *taken : 0) : 0;
 }
 
 static void take(struct python_counters *counters, uint32_t place, uint64_t count, bool alone)
 {
-    if (!counters->taken && !alone)
-        counters->taken = arena_allocate(PLACES * sizeof *counters->taken);
-    if (counters->taken)
-        counters->taken[place] += count;
+    if (counters->taken || !alone)
+        note_taken(counters, place, count);
     else
         *counter_at(counters, place) = 0;
 }
