@@ -32,18 +32,21 @@ static bool starts_function(const struct image *image, uint64_t entry_offset)
 }
 
 /* The offset of the description behind this one. What several have in common (a CIE: the second word
- * is 0) stands between them and is none. */
+ * is 0) stands between them and is none; a file with many in a row is no linker's. */
 static uint64_t next_entry(const struct image *image, uint64_t entry)
 {
-    const uint32_t *head = image_words(image, entry, 8);
+    const unsigned most_in_common = 16;
 
-    do {
+    for (unsigned i = 0; i <= most_in_common; i++) {
+        const uint32_t *head = image_words(image, entry, 8);
         if (!head || !head[0] || head[0] == UINT32_MAX)
-            return UINT64_MAX;
+            break;
         entry += (uint64_t)head[0] + 4;
         head = image_words(image, entry, 8);
-    } while (head && head[0] && !head[1]);
-    return entry;
+        if (!head || !head[0] || head[1])
+            return entry;
+    }
+    return UINT64_MAX;
 }
 
 static uint64_t offset_to_address(const struct image *image, uint64_t offset, bool *found)
