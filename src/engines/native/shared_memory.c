@@ -11,15 +11,13 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 
-#define PAGE 4096ul
-
 /* 0: it says nothing to us, and then there is no attaching it either. */
 static uint64_t size_of(long segment)
 {
     struct shmid_ds state;
     if (sys_failed(sys(shmctl, segment, IPC_STAT, &state)))
         return 0;
-    return (state.shm_segsz + PAGE - 1) & -PAGE;
+    return page_up(state.shm_segsz);
 }
 
 static uint32_t protection_of(uint64_t flags)
@@ -43,7 +41,7 @@ static long attach_repeatably(const uint64_t *r, uint64_t size)
 long shared_memory_call_attach(struct native_thread *thread)
 {
     const uint64_t *r = thread->registers;
-    uint64_t size = size_of((int)r[REGISTER_RDI]), wanted = r[REGISTER_RSI] & -PAGE;
+    uint64_t size = size_of((int)r[REGISTER_RDI]), wanted = r[REGISTER_RSI] & -4096ul;
     if (wanted && engine_owns(wanted, wanted + size))
         return -EINVAL;
     if (!limits_allow(size, false))

@@ -37,11 +37,6 @@ static struct {
     uint64_t start, end; /* of the heap; end as the program set it */
 } heap;
 
-static uint64_t page_up(uint64_t address)
-{
-    return (address + PAGE - 1) & -PAGE;
-}
-
 long syscalls_pass_on(struct native_thread *thread)
 {
     bool begun;

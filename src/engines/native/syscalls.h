@@ -20,6 +20,12 @@ bool syscalls_perform(struct native_thread *thread);
 /* Makes the call in the thread's registers; its result, or SYSCALL_NOT_BEGUN. */
 long syscalls_pass_on(struct native_thread *thread);
 
+/* To the next page, if it is not at one. */
+static inline uint64_t page_up(uint64_t address)
+{
+    return (address + 4095) & -4096ul;
+}
+
 /* What was there is not there any more. No lock is held. */
 void syscalls_code_gone(uint64_t start, uint64_t end);
 
