@@ -30,8 +30,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#define PAGE 4096ul
-
 static struct {
     struct lock lock;
     uint64_t start, end; /* of the heap; end as the program set it */
