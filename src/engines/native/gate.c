@@ -11,11 +11,12 @@ extern const char gate_unblock_start[], gate_unblock_end[];
 
 bool gate_copy_here(void *to, const void *from, size_t size_bytes);
 
-/* A fault while the program blocks its signal ends the process, and nobody is asked. */
+/* A fault while the program blocks its signal ends the process, and nobody is asked. Of this thread's
+ * memory: the first thread, whose number the process has, may have ended, and has none then. */
 static bool copy_by_kernel(void *to, const void *from, size_t size_bytes)
 {
     struct iovec source = {(void *)from, size_bytes}, destination = {to, size_bytes};
-    return sys(process_vm_readv, sys(getpid), &destination, 1, &source, 1, 0) == (long)size_bytes;
+    return sys(process_vm_readv, sys(gettid), &destination, 1, &source, 1, 0) == (long)size_bytes;
 }
 
 bool gate_copy(void *to, const void *from, size_t size_bytes)
