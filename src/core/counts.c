@@ -2,26 +2,21 @@
 #include "core/platform.h"
 #include "core/tree.h"
 
-#define EMPTY UINT64_MAX
-
-static struct count *allocate_empty(size_t count)
-{
-    struct count *rows = platform_allocate(count * sizeof *rows);
-
-    for (size_t i = 0; i < count; i++)
-        rows[i].key = EMPTY;
-    return rows;
-}
+#define CACHE_BYTES (sizeof(struct count) << COUNTS_CACHE_BITS)
 
 void counts_init(struct counts *counts)
 {
-    counts->cache = allocate_empty((size_t)1 << COUNTS_CACHE_BITS);
-    counts->row_capacity = 1 << 16;
-    counts->row_count = 0;
-    counts->rows = allocate_empty(counts->row_capacity);
-    counts->late = NULL;
-    counts->late_count = 0;
-    counts->late_owe = false;
+    *counts = (struct counts){.cache = platform_allocate(CACHE_BYTES), .row_capacity = 1 << 16};
+    counts->rows = platform_allocate(counts->row_capacity * sizeof *counts->rows);
+}
+
+void counts_begin_again(struct counts *counts)
+{
+    platform_release(counts->cache, CACHE_BYTES);
+    platform_release(counts->rows, counts->row_capacity * sizeof *counts->rows);
+    if (counts->late)
+        platform_release(counts->late, COUNTS_MOST_LATE * sizeof *counts->late);
+    counts_init(counts);
 }
 
 static struct count *find_row(const struct counts *counts, uint64_t key)
@@ -30,7 +25,7 @@ static struct count *find_row(const struct counts *counts, uint64_t key)
     uint64_t hash = (key >> 3) * TREE_MIX;
     size_t at = ((hash ^ hash >> 32) << 3 | (key & 7)) & (counts->row_capacity - 1);
 
-    while (counts->rows[at].key != key && counts->rows[at].key != EMPTY)
+    while (counts->rows[at].key != key && counts->rows[at].key != COUNTS_EMPTY)
         at = (at + 1) & (counts->row_capacity - 1);
     return &counts->rows[at];
 }
@@ -40,7 +35,7 @@ void counts_add(struct counts *counts, uint64_t key, uint64_t count)
     struct count *row = find_row(counts, key);
 
     row->count += count;
-    if (row->key != EMPTY)
+    if (row->key != COUNTS_EMPTY)
         return;
     row->key = key;
     if (2 * ++counts->row_count <= counts->row_capacity)
@@ -48,9 +43,9 @@ void counts_add(struct counts *counts, uint64_t key, uint64_t count)
     struct count *old = counts->rows;
     size_t old_capacity = counts->row_capacity;
     counts->row_capacity *= 2;
-    counts->rows = allocate_empty(counts->row_capacity);
+    counts->rows = platform_allocate(counts->row_capacity * sizeof *counts->rows);
     for (size_t i = 0; i < old_capacity; i++)
-        if (old[i].key != EMPTY)
+        if (old[i].key != COUNTS_EMPTY)
             *find_row(counts, old[i].key) = old[i];
     platform_release(old, old_capacity * sizeof *old);
 }
@@ -83,7 +78,7 @@ struct count *counts_miss(struct counts *counts, uint64_t key)
 {
     struct count *entry = &counts->cache[(key * TREE_MIX) >> (64 - COUNTS_CACHE_BITS)];
 
-    if (entry->key != EMPTY && entry->count)
+    if (entry->count)
         counts_add(counts, entry->key, entry->count);
     entry->key = key;
     entry->count = 0;
@@ -96,9 +91,9 @@ void counts_flush(struct counts *counts)
         add_late_ones(counts);
     for (size_t i = 0; i < (size_t)1 << COUNTS_CACHE_BITS; i++) {
         struct count *entry = &counts->cache[i];
-        if (entry->key != EMPTY && entry->count)
-            counts_add(counts, entry->key, entry->count);
-        entry->key = EMPTY;
+        if (!entry->count)
+            continue;
+        counts_add(counts, entry->key, entry->count);
         entry->count = 0;
     }
 }

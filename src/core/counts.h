@@ -27,6 +27,9 @@ struct count {
     uint64_t count;
 };
 
+/* The key of a row that is not used, as memory comes: the first context has no block 0. */
+#define COUNTS_EMPTY 0
+
 #define COUNTS_CACHE_BITS 17
 
 struct counts {
@@ -42,6 +45,9 @@ struct counts {
 
 void counts_init(struct counts *counts);
 
+/* In the child of a fork: nothing was counted. */
+void counts_begin_again(struct counts *counts);
+
 /* Makes room in the cache for `key`, with a count of 0 to go on from. Returns its entry. */
 struct count *counts_miss(struct counts *counts, uint64_t key);
 
@@ -52,8 +58,8 @@ uint64_t counts_get(struct counts *counts, uint64_t key);
 /* As counts_add, in a row of its own for now. */
 void counts_add_late(struct counts *counts, uint64_t key, uint64_t count);
 
-/* Adds what the cache holds to the rows, whose counts are then what they say; the cache is empty
- * afterwards. */
+/* Adds what the cache holds to the rows, whose counts are then what they say; the cache counts from
+ * nothing again. */
 void counts_flush(struct counts *counts);
 
 /* What the key of a row was made of. */
@@ -77,7 +83,7 @@ static inline const struct count *counts_row(const struct counts *counts, size_t
 {
     if (at >= counts->row_capacity)
         return &counts->late[at - counts->row_capacity];
-    return counts->rows[at].key != UINT64_MAX ? &counts->rows[at] : NULL;
+    return counts->rows[at].key != COUNTS_EMPTY ? &counts->rows[at] : NULL;
 }
 
 #endif

@@ -92,7 +92,7 @@ static void ask_for_functions(struct jit *jit, struct questions *questions)
 {
     const struct tree *tree = &jit->core->tree;
 
-    for (uint32_t i = 0; i < tree->count; i++) {
+    for (uint32_t i = tree->inherited; i < tree->count; i++) {
         struct code_function *function = tree_context(tree, i)->function;
         if (!(function->flags & CODE_FUNCTION_ANONYMOUS) || function->asked)
             continue;
@@ -117,6 +117,7 @@ static void ask_for_blocks(struct jit *jit, struct questions *questions)
 
 void jit_name_late(struct jit *jit)
 {
+    const struct tree *tree = &jit->core->tree;
     struct questions questions = {0};
 
     jit_look_last(jit);
@@ -136,7 +137,7 @@ void jit_name_late(struct jit *jit)
     for (size_t i = 0; i < questions.count; i++)
         if (questions.items[i].answer && questions.items[i].answer->name)
             *questions.items[i].place = jit_function_of(questions.items[i].answer);
-    for (uint32_t i = 0; i < jit->core->tree.count; i++)
-        tree_context(&jit->core->tree, i)->function->asked = false;
+    for (uint32_t i = tree->inherited; i < tree->count; i++)
+        tree_context(tree, i)->function->asked = false;
     platform_release(questions.items, questions.capacity * sizeof *questions.items);
 }

@@ -72,7 +72,8 @@ static void put_text(struct writer *writer, const char *text)
  * have CODE_NO_ID. Contexts of dropped planes and of plane 0 are not; and functions, modules,
  * sites and blocks only if a context needs them. */
 struct rows {
-    uint32_t *context; /* by number */
+    uint32_t first;    /* contexts before it are not written: a parent's */
+    uint32_t *context; /* by number, from `first` on */
     uint32_t *site;    /* by number */
     uint32_t *block;   /* by number */
     uint32_t *part;    /* by place in core.parts */
@@ -81,10 +82,15 @@ struct rows {
     uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
     uint32_t function_capacity, module_capacity;
     uint64_t count_count;
-    uint64_t *self; /* instructions by context number */
-    uint8_t *off;   /* by context number: ran here, while recording was off or for nothing */
+    uint64_t *self; /* instructions, as `context` */
+    uint8_t *off;   /* as `context`: ran here, while recording was off or for nothing */
     uint64_t unrecorded;
 };
+
+static uint32_t context_row(const struct rows *rows, uint32_t number)
+{
+    return number < rows->first ? CODE_NO_ID : rows->context[number - rows->first];
+}
 
 static uint32_t *unwritten_rows(uint32_t count)
 {
@@ -143,25 +149,27 @@ static struct code_module *final_module(const struct core_block *block)
  * 1: yes, 0: no. */
 static void choose_contexts(struct core *core, struct rows *rows)
 {
-    const uint32_t count = core->tree.count;
+    const uint32_t count = core->tree.count - rows->first;
 
     rows->context = unwritten_rows(count);
     rows->off = platform_allocate((size_t)count + 1);
+    rows->self = platform_allocate(((size_t)count + 1) * sizeof *rows->self);
     for (uint32_t i = 0; i < core->root_count; i++) {
         const struct plane_root *root = &core->roots[i];
-        uint32_t number = context_number(root->context);
         if (root->plane == PLANE_INHERITED)
             continue;
+        uint32_t i = context_number(root->context) - rows->first;
         if (root->plane && !core->parts[root->plane - 1].dropped)
-            rows->context[number] = 0;
+            rows->context[i] = 0;
         else
-            rows->off[number] = 1;
+            rows->off[i] = 1;
     }
     for (uint32_t i = 0; i < count; i++) {
-        struct context *context = tree_context(&core->tree, i);
+        struct context *context = tree_context(&core->tree, rows->first + i);
         if (context->parent) {
-            rows->context[i] = rows->context[context_number(context->parent)];
-            rows->off[i] = rows->off[context_number(context->parent)];
+            uint32_t parent = context_number(context->parent) - rows->first;
+            rows->context[i] = rows->context[parent];
+            rows->off[i] = rows->off[parent];
         }
         if (rows->context[i] == CODE_NO_ID)
             continue;
@@ -181,7 +189,7 @@ static void choose_pair_sites(struct core *core, struct rows *rows)
     for (size_t i = 0; i < tree->site_pair_capacity; i++) {
         uint64_t pair = tree->site_pairs[i];
         uint32_t site = (uint32_t)pair;
-        if (!pair || rows->context[pair >> 32] == CODE_NO_ID || rows->site[site] != CODE_NO_ID)
+        if (!pair || context_row(rows, pair >> 32) == CODE_NO_ID || rows->site[site] != CODE_NO_ID)
             continue;
         need_module(rows, tree->sites[site].module);
         rows->site[site] = rows->site_count++;
@@ -194,13 +202,14 @@ static void put_pairs(struct writer *writer, const struct core *core, const stru
     uint64_t count = 0;
 
     for (size_t i = 0; i < tree->site_pair_capacity; i++)
-        count += tree->site_pairs[i] && rows->context[tree->site_pairs[i] >> 32] != CODE_NO_ID;
+        count += tree->site_pairs[i] && context_row(rows, tree->site_pairs[i] >> 32) != CODE_NO_ID;
     put(writer, count);
     for (size_t i = 0; i < tree->site_pair_capacity; i++) {
         uint64_t pair = tree->site_pairs[i];
-        if (!pair || rows->context[pair >> 32] == CODE_NO_ID)
+        uint32_t row = context_row(rows, pair >> 32);
+        if (!pair || row == CODE_NO_ID)
             continue;
-        put(writer, rows->context[pair >> 32]);
+        put(writer, row);
         put(writer, rows->site[(uint32_t)pair]);
     }
 }
@@ -210,14 +219,15 @@ static void add_line(const struct core *core, struct rows *rows, const struct co
 {
     const struct context *context = tree_context(&core->tree, counts_row_context(row));
 
-    rows->self[context_number(context)] += row->count;
-    rows->self[context_number(context->parent)] -= row->count;
+    rows->self[context_number(context) - rows->first] += row->count;
+    rows->self[context_number(context->parent) - rows->first] -= row->count;
 }
 
 /* Is the row one of those that are written? */
 static bool is_chosen(const struct rows *rows, const struct count *row)
 {
-    return row && counts_row_block(row) && rows->context[counts_row_context(row)] != CODE_NO_ID;
+    return row && counts_row_block(row) &&
+           context_row(rows, counts_row_context(row)) != CODE_NO_ID;
 }
 
 static void choose_blocks(struct core *core, struct rows *rows)
@@ -230,18 +240,18 @@ static void choose_blocks(struct core *core, struct rows *rows)
         lengths[i] = core->blocks[i].instructions;
     for (size_t i = 0; i < counts_slots(&core->counts); i++) {
         const struct count *row = counts_row(&core->counts, i);
-        if (!row)
+        if (!row || counts_row_context(row) < rows->first)
             continue;
-        uint32_t block = counts_row_block(row);
+        uint32_t block = counts_row_block(row), context = counts_row_context(row) - rows->first;
         if (!block) {
             add_line(core, rows, row);
             continue;
         }
         uint64_t instructions = row->count * lengths[block];
-        rows->self[counts_row_context(row)] += instructions;
-        if (rows->off[counts_row_context(row)])
+        rows->self[context] += instructions;
+        if (rows->off[context])
             rows->unrecorded += instructions;
-        if (rows->context[counts_row_context(row)] == CODE_NO_ID)
+        if (rows->context[context] == CODE_NO_ID)
             continue;
         rows->count_count++;
         if (rows->block[block] == CODE_NO_ID) {
@@ -260,14 +270,15 @@ static void choose_rows(struct core *core, struct rows *rows)
     rows->site = unwritten_rows(core->tree.site_count);
     rows->block = unwritten_rows(core->block_count);
     rows->part = unwritten_rows(core->part_count);
-    rows->self = platform_allocate(((size_t)core->tree.count + 1) * sizeof *rows->self);
+    rows->first = core->tree.inherited;
     for (uint32_t i = 0; i < core->part_count; i++)
         if (!core->parts[i].dropped)
             rows->part[i] = rows->part_count++;
     choose_contexts(core, rows);
     choose_pair_sites(core, rows);
-    for (uint32_t i = 0; !core->options.line_detail && i < core->tree.count; i++) {
-        rows->self[i] = tree_context(&core->tree, i)->self_instructions;
+    const uint32_t count = core->options.line_detail ? 0 : core->tree.count - rows->first;
+    for (uint32_t i = 0; i < count; i++) {
+        rows->self[i] = tree_context(&core->tree, rows->first + i)->self_instructions;
         if (rows->off[i])
             rows->unrecorded += rows->self[i];
     }
@@ -279,16 +290,18 @@ static void choose_rows(struct core *core, struct rows *rows)
 
 static void release_rows(struct core *core, struct rows *rows)
 {
+    const size_t contexts = (size_t)core->tree.count - rows->first + 1;
+
     for (uint32_t i = 0; i < rows->function_count; i++)
         rows->functions[i]->raw_id = CODE_NO_ID;
     for (uint32_t i = 0; i < rows->module_count; i++)
         rows->modules[i]->raw_id = CODE_NO_ID;
-    platform_release(rows->context, ((size_t)core->tree.count + 1) * sizeof *rows->context);
+    platform_release(rows->context, contexts * sizeof *rows->context);
     platform_release(rows->site, ((size_t)core->tree.site_count + 1) * sizeof *rows->site);
     platform_release(rows->block, ((size_t)core->block_count + 1) * sizeof *rows->block);
     platform_release(rows->part, ((size_t)core->part_count + 1) * sizeof *rows->part);
-    platform_release(rows->off, (size_t)core->tree.count + 1);
-    platform_release(rows->self, ((size_t)core->tree.count + 1) * sizeof *rows->self);
+    platform_release(rows->off, contexts);
+    platform_release(rows->self, contexts * sizeof *rows->self);
     platform_release(rows->functions, rows->function_capacity * sizeof *rows->functions);
     platform_release(rows->modules, rows->module_capacity * sizeof *rows->modules);
 }
@@ -371,11 +384,11 @@ static void put_roots(struct writer *writer, const struct core *core, const stru
         put(writer, i);
     uint32_t count = 0;
     for (uint32_t i = 0; i < core->root_count; i++)
-        count += rows->context[context_number(core->roots[i].context)] != CODE_NO_ID;
+        count += context_row(rows, context_number(core->roots[i].context)) != CODE_NO_ID;
     put(writer, count);
     for (uint32_t i = 0; i < core->root_count; i++) {
         const struct plane_root *root = &core->roots[i];
-        uint32_t row = rows->context[context_number(root->context)];
+        uint32_t row = context_row(rows, context_number(root->context));
         if (row == CODE_NO_ID)
             continue;
         put(writer, row);
@@ -387,17 +400,17 @@ static void put_roots(struct writer *writer, const struct core *core, const stru
 static void put_contexts(struct writer *writer, const struct core *core, const struct rows *rows)
 {
     put(writer, rows->context_count);
-    for (uint32_t i = 0; i < core->tree.count; i++) {
-        const struct context *context = tree_context(&core->tree, i);
-        uint32_t row = rows->context[i];
+    for (uint32_t number = rows->first; number < core->tree.count; number++) {
+        const struct context *context = tree_context(&core->tree, number);
+        uint32_t row = context_row(rows, number);
         if (row == CODE_NO_ID)
             continue;
         const struct context *parent = context->parent;
-        put_number(writer, parent ? row - rows->context[context_number(parent)] : 0);
+        put_number(writer, parent ? row - context_row(rows, context_number(parent)) : 0);
         put_number(writer, final_function(context->function)->raw_id);
         put_number(writer, context->site ? rows->site[context->site] + 1 : 0);
         put_number(writer, context->calls);
-        put_number(writer, rows->self[i]);
+        put_number(writer, rows->self[number - rows->first]);
     }
 }
 
@@ -421,7 +434,7 @@ static void put_counts(struct writer *writer, const struct core *core, const str
         if (!is_chosen(rows, row))
             continue;
         uint32_t before = context;
-        context = rows->context[counts_row_context(row)];
+        context = context_row(rows, counts_row_context(row));
         put_signed(writer, (int64_t)context - before);
         put_number(writer, rows->block[counts_row_block(row)]);
         put_number(writer, row->count);

@@ -419,6 +419,9 @@ void core_forked(struct core *core, struct thread *thread)
     for (unsigned i = 0; i < REPAIR_KINDS; i++)
         core->repairs[i] = 0;
     jit_forked(&core->jit);
+    core->tree.inherited = core->tree.count;
+    if (core->options.line_detail)
+        counts_begin_again(&core->counts);
     core_zero(core);
     core_resume(core, thread);
 }

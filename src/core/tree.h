@@ -103,6 +103,7 @@ struct tree {
     struct context **chunks;        /* contexts by number, TREE_CHUNK to a chunk */
     size_t chunk_capacity;
     uint32_t count;
+    uint32_t inherited; /* so many of them are a parent's, over a fork: nothing is counted there */
     uint32_t max_depth;      /* of any context */
     uint32_t limit;          /* --max-contexts: beyond it recursion folds. 0: none */
     uint64_t folded;         /* contexts that were not made because of it */

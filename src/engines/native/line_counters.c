@@ -219,7 +219,7 @@ static void flush_context(struct context *context, bool alone)
 
 void line_counters_flush(bool alone)
 {
-    for (uint32_t i = 0; options.line_detail && i < core.tree.count; i++)
+    for (uint32_t i = core.tree.inherited; options.line_detail && i < core.tree.count; i++)
         flush_context(tree_context(&core.tree, i), alone);
 }
 
@@ -232,7 +232,7 @@ static uint32_t instructions_of(struct line_counter counter)
 uint64_t line_counters_instructions(void)
 {
     uint64_t instructions = 0;
-    for (uint32_t i = 0; i < core.tree.count; i++) {
+    for (uint32_t i = core.tree.inherited; i < core.tree.count; i++) {
         const struct context *context = tree_context(&core.tree, i);
         if (python_counts_apply(context->code)) {
             instructions += python_counts_instructions(context);

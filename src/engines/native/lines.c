@@ -236,7 +236,9 @@ static void add_count(uint64_t key, uint64_t count)
 
 static void flush_slot(struct line_slot *slot)
 {
-    if (slot->key && slot->count)
+    if (!slot->key)
+        return;
+    if (slot->count)
         add_count(slot->key, slot->count);
     *slot = (struct line_slot){0};
 }

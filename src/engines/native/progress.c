@@ -22,7 +22,7 @@ static uint64_t total(void)
 {
     uint64_t sum = 0;
     if (!options.line_detail) {
-        for (uint32_t i = 0; i < core.tree.count; i++)
+        for (uint32_t i = core.tree.inherited; i < core.tree.count; i++)
             sum += tree_context(&core.tree, i)->self_instructions;
         return sum;
     }

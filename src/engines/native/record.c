@@ -297,7 +297,7 @@ void record_finish(int exit_status)
     if (options.print_total) {
         char number[32];
         uint64_t total = 0;
-        for (uint32_t i = 0; i < core.tree.count; i++)
+        for (uint32_t i = core.tree.inherited; i < core.tree.count; i++)
             total += tree_context(&core.tree, i)->self_instructions;
         text_from_number(number, total);
         say("instructions: ", number, NULL);

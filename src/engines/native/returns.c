@@ -266,6 +266,17 @@ void returns_forget(uint64_t start, uint64_t end)
                 entry->code = slow_return;
 }
 
+void returns_forget_all(const struct native_thread *thread)
+{
+    threads_forget_leaves();
+    for (struct stack *stack = core.stacks; stack; stack = stack->next) {
+        const struct stack_entry *top =
+            stack == thread->thread->stack ? thread->hot.top : stack->saved.top;
+        for (struct stack_entry *entry = stack->base; entry < top; entry++)
+            entry->code = slow_return;
+    }
+}
+
 void returns_forget_code(uint64_t start, uint64_t end)
 {
     for (struct stack *stack = core.stacks; stack; stack = stack->next)

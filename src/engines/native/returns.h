@@ -36,6 +36,9 @@ uint64_t cold_other_stack(uint64_t next, bool flags, uint64_t to);
 /* Returns into [start, end) do not go on in code of theirs: it is gone. */
 void returns_forget(uint64_t start, uint64_t end);
 
+/* In the child of a fork, which has no code yet: nobody but `thread` is running, or on a stack. */
+void returns_forget_all(const struct native_thread *thread);
+
 /* Nor do those whose code lies in [start, end) of the cache; in that of an older generation. */
 void returns_forget_code(uint64_t start, uint64_t end);
 void returns_forget_old(void);

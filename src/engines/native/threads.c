@@ -384,11 +384,10 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         cache_restart();
         fast_init();
         maker->generation = cache.generation;
-        returns_forget(0, UINT64_MAX);
         forget_children(maker);
-        lines_flush(maker);
-        line_counters_flush(true);
+        lines_flush(maker); /* for nothing: it is the parent's */
         record_forked(maker);
+        returns_forget_all(maker);
         if (sp)
             maker->registers[REGISTER_RSP] = sp;
         thread_set_gs(maker);
