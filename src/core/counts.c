@@ -6,7 +6,7 @@
 
 void counts_init(struct counts *counts)
 {
-    *counts = (struct counts){.cache = platform_allocate(CACHE_BYTES), .row_capacity = 1 << 16};
+    *counts = (struct counts){.cache = platform_allocate(CACHE_BYTES), .row_capacity = 1 << 12};
     counts->rows = platform_allocate(counts->row_capacity * sizeof *counts->rows);
 }
 
@@ -78,6 +78,7 @@ struct count *counts_miss(struct counts *counts, uint64_t key)
 {
     struct count *entry = &counts->cache[(key * TREE_MIX) >> (64 - COUNTS_CACHE_BITS)];
 
+    counts->cached = true;
     if (entry->count)
         counts_add(counts, entry->key, entry->count);
     entry->key = key;
@@ -89,7 +90,7 @@ void counts_flush(struct counts *counts)
 {
     if (counts->late_owe)
         add_late_ones(counts);
-    for (size_t i = 0; i < (size_t)1 << COUNTS_CACHE_BITS; i++) {
+    for (size_t i = 0; counts->cached && i < (size_t)1 << COUNTS_CACHE_BITS; i++) {
         struct count *entry = &counts->cache[i];
         if (!entry->count)
             continue;

@@ -34,6 +34,7 @@ struct count {
 
 struct counts {
     struct count *cache; /* 1 << COUNTS_CACHE_BITS */
+    bool cached;         /* it has been used */
     struct count *rows;
     size_t row_count, row_capacity;
     struct count *late; /* COUNTS_MOST_LATE; NULL: there were none yet */

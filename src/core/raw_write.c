@@ -226,8 +226,7 @@ static void add_line(const struct core *core, struct rows *rows, const struct co
 /* Is the row one of those that are written? */
 static bool is_chosen(const struct rows *rows, const struct count *row)
 {
-    return row && counts_row_block(row) &&
-           context_row(rows, counts_row_context(row)) != CODE_NO_ID;
+    return row && counts_row_block(row) && context_row(rows, counts_row_context(row)) != CODE_NO_ID;
 }
 
 static void choose_blocks(struct core *core, struct rows *rows)

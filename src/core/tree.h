@@ -104,9 +104,9 @@ struct tree {
     size_t chunk_capacity;
     uint32_t count;
     uint32_t inherited; /* so many of them are a parent's, over a fork: nothing is counted there */
-    uint32_t max_depth;      /* of any context */
-    uint32_t limit;          /* --max-contexts: beyond it recursion folds. 0: none */
-    uint64_t folded;         /* contexts that were not made because of it */
+    uint32_t max_depth; /* of any context */
+    uint32_t limit;     /* --max-contexts: beyond it recursion folds. 0: none */
+    uint64_t folded;    /* contexts that were not made because of it */
     struct tree_slot *slots; /* hash of (parent, site, function) */
     size_t slot_count;
     struct site *sites;

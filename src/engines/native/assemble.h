@@ -28,6 +28,7 @@ enum opcodes {
     OP_STORE = 0x89,
     OP_ADD_TO = 0x01, /* [m] += r */
     OP_ADD = 0x03,
+    OP_AND = 0x23,
     OP_SUB = 0x2b,
     OP_COMPARE = 0x3b, /* r, [m] */
     OP_XOR = 0x33,

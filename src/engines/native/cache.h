@@ -173,10 +173,11 @@ struct block *cache_find_leaf(uint64_t pc);
 /* The block whose code holds cache address `address`, or NULL. */
 struct block *cache_find_code(uint64_t address);
 
-/* Two tables for each kind of target, one for those within a function, then the constants of
- * vectors.h. */
+/* A table for each of two kinds of target, one for targets within a function, which are filled at once,
+ * a further one for each kind, then the constants of vectors.h. */
 #define CACHE_TABLE_BYTES (65536u * 8)
-#define CACHE_LOCAL_TABLE (4 * CACHE_TABLE_BYTES)
+#define CACHE_LOCAL_TABLE (2 * CACHE_TABLE_BYTES)
+#define CACHE_FAR_TABLES  (3 * CACHE_TABLE_BYTES)
 #define CACHE_CONSTANTS   (5 * CACHE_TABLE_BYTES)
 #define CACHE_DATA_BYTES  (CACHE_CONSTANTS + 8192)
 

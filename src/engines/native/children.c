@@ -5,7 +5,11 @@
 #include "engines/native/fast.h"
 #include "engines/native/record.h"
 
-#define SLOT_MASK ((CHILD_SLOTS - 1) * (uint32_t)sizeof(struct child_slot))
+/* A process that is soon over had better not touch a page for each of its contexts: most of what it
+ * costs then is the kernel's. So a thread begins with a part of its table, and uses four times as much
+ * whenever it has filled a quarter. */
+#define FIRST_SLOTS 4096
+#define MORE        4
 
 /* Over the whole table: contexts are numbered one after the other, and where they are near each other
  * they are in each other's way. */
@@ -14,9 +18,58 @@ static uint32_t site_hash(uint32_t site)
     return site * 0x9e3779b1u & ~31u;
 }
 
+static void use_slots(struct native_thread *thread, uint32_t count)
+{
+    thread->child_mask = (count - 1) * sizeof(struct child_slot);
+    thread->children_left = count < CHILD_SLOTS ? count / 4 : 0;
+}
+
+void children_init_thread(struct native_thread *thread)
+{
+    use_slots(thread, FIRST_SLOTS);
+}
+
 static struct child_slot *slot_at(const struct native_thread *thread, uint32_t hash)
 {
-    return (struct child_slot *)((uint8_t *)thread->children + (hash & SLOT_MASK));
+    return (struct child_slot *)((uint8_t *)thread->children + (hash & thread->child_mask));
+}
+
+static uint32_t call_hash(uint32_t context_number, uint32_t site)
+{
+    return (context_number << 5) + site_hash(site);
+}
+
+static uint32_t target_hash(const struct context *context, uint64_t target)
+{
+    return (context_number(context) << 5) + 2 * (uint32_t)target;
+}
+
+/* Where the slot's hash puts it. */
+static uint32_t slot_hash(const struct child_slot *slot)
+{
+    if (!slot->key)
+        return target_hash(slot->context, slot->child->entry);
+    uint32_t number = slot->key >> 32;
+    return call_hash(number, slot->key - tree_key(number)) + 2 * (uint32_t)slot->target;
+}
+
+/* Each slot goes to where none has been yet, or stays. */
+static void use_more_slots(struct native_thread *thread)
+{
+    uint32_t count = thread->child_mask / sizeof(struct child_slot) + 1;
+    use_slots(thread, count * MORE);
+    for (uint32_t i = 0; i < count; i++) {
+        struct child_slot *slot = &thread->children[i];
+        if (slot->child)
+            *slot_at(thread, slot_hash(slot)) = *slot;
+    }
+}
+
+static struct child_slot *slot_to_fill(struct native_thread *thread, uint32_t hash)
+{
+    if (thread->children_left && !--thread->children_left)
+        use_more_slots(thread);
+    return slot_at(thread, hash);
 }
 
 /* ---- beside the context ---- */
@@ -58,16 +111,16 @@ void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
 
 /* ---- in the thread ---- */
 
-struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
+struct child_slot *fast_call_slot(struct native_thread *thread, const struct context *context,
                                   uint32_t site)
 {
-    return slot_at(thread, (context_number(context) << 5) + site_hash(site));
+    return slot_to_fill(thread, call_hash(context_number(context), site));
 }
 
-struct child_slot *fast_indirect_slot(const struct native_thread *thread,
-                                      const struct context *context, uint32_t site, uint64_t target)
+struct child_slot *fast_indirect_slot(struct native_thread *thread, const struct context *context,
+                                      uint32_t site, uint64_t target)
 {
-    return slot_at(thread, (context_number(context) << 5) + site_hash(site) + 2 * (uint32_t)target);
+    return slot_to_fill(thread, call_hash(context_number(context), site) + 2 * (uint32_t)target);
 }
 
 /* Of a call of which both are known: is its child found by the target alone? */
@@ -76,13 +129,13 @@ static bool is_by_target(uint32_t number, uint64_t target)
     return !options.line_detail && !(number & TRANSITION) && fits_in_32(target);
 }
 
-struct child_slot *fast_called_slot(const struct native_thread *thread,
-                                    const struct context *context, uint64_t target)
+struct child_slot *fast_called_slot(struct native_thread *thread, const struct context *context,
+                                    uint64_t target)
 {
-    return slot_at(thread, (context_number(context) << 5) + 2 * (uint32_t)target);
+    return slot_to_fill(thread, target_hash(context, target));
 }
 
-void fast_remember_call(const struct native_thread *thread, struct context *context, uint32_t site,
+void fast_remember_call(struct native_thread *thread, struct context *context, uint32_t site,
                         uint64_t target, struct context *child)
 {
     if (is_by_target(site, target))
@@ -105,7 +158,7 @@ void emit_child_slot(struct emitter *e, unsigned context, uint32_t site)
 
 void emit_child_address(struct emitter *e)
 {
-    op_constant32(e, 4, RAX, SLOT_MASK);
+    op_thread(e, OP_AND, RAX, FIELD(child_mask));
     op_thread(e, OP_ADD, RAX, FIELD(children));
 }
 
@@ -401,7 +454,7 @@ static void emit_called(struct emitter *e, uint64_t miss)
     emit_bytes(e, "\x8b\x50", 2); /* mov edx, number of the context */
     emit_byte(e, CONTEXT(key) + 4);
     emit_bytes(e, "\xc1\xe2\x05\x8d\x14\x4a", 6); /* shl edx, 5; lea edx, [rdx + rcx * 2] */
-    op_constant32(e, 4, RDX, SLOT_MASK);
+    op_thread(e, OP_AND, RDX, FIELD(child_mask));
     op_thread(e, OP_ADD, RDX, FIELD(children));
     op_memory(e, OP_COMPARE, RAX, RDX, offsetof(struct child_slot, context));
     jump_if(e, IF_NOT_EQUAL, missed);

@@ -28,7 +28,7 @@ struct child_slot {
     struct context *context; /* from there to where the child was entered, from any site */
 };
 
-#define CHILD_SLOTS 262144
+#define CHILD_SLOTS 262144 /* of which a thread uses what it needs */
 
 /* By a call's site: what it did last. */
 struct site_slot {
@@ -51,16 +51,19 @@ static inline uint32_t transition_number(const struct block *block)
 void fast_put_beside(struct context *context, uint32_t number, uint64_t target,
                      struct context *child);
 
-struct child_slot *fast_call_slot(const struct native_thread *thread, const struct context *context,
+/* A new thread's table, or that of a child of fork, is empty. */
+void children_init_thread(struct native_thread *thread);
+
+/* Slots to be filled. */
+struct child_slot *fast_call_slot(struct native_thread *thread, const struct context *context,
                                   uint32_t site);
-struct child_slot *fast_indirect_slot(const struct native_thread *thread,
-                                      const struct context *context, uint32_t site,
-                                      uint64_t target);
+struct child_slot *fast_indirect_slot(struct native_thread *thread, const struct context *context,
+                                      uint32_t site, uint64_t target);
 /* The next such call from there, by site `site` to `target`, finds the child. */
-void fast_remember_call(const struct native_thread *thread, struct context *context, uint32_t site,
+void fast_remember_call(struct native_thread *thread, struct context *context, uint32_t site,
                         uint64_t target, struct context *child);
-struct child_slot *fast_called_slot(const struct native_thread *thread,
-                                    const struct context *context, uint64_t target);
+struct child_slot *fast_called_slot(struct native_thread *thread, const struct context *context,
+                                    uint64_t target);
 
 /* eax = hash of (context in register `context`, site); then the address of its slot */
 void emit_child_slot(struct emitter *e, unsigned context, uint32_t site);

@@ -434,5 +434,6 @@ void fast_init_thread(struct native_thread *thread)
     thread->exit_entry = common.leave;
     thread->cache_entry = common.enter;
     thread->leave = (uint64_t)thread_leave_cache;
+    children_init_thread(thread);
     python_fast_init_thread(thread);
 }

@@ -46,7 +46,7 @@ static uint64_t *near_place(uint64_t pc, enum target_kind kind)
 
 static uint64_t *far_place(uint64_t pc, enum target_kind kind)
 {
-    uint64_t *table = (uint64_t *)cache_writable((TARGET_KINDS + kind) * CACHE_TABLE_BYTES);
+    uint64_t *table = (uint64_t *)cache_writable(CACHE_FAR_TABLES + kind * CACHE_TABLE_BYTES);
     return &table[(uint16_t)((uint32_t)(pc >> 16) * MIX ^ (uint32_t)pc)];
 }
 
@@ -101,7 +101,7 @@ void jumps_forget_all(void)
 {
     for (unsigned kind = 0; kind < TARGET_KINDS; kind++) {
         fill_near(kind);
-        memset(cache_writable((TARGET_KINDS + kind) * CACHE_TABLE_BYTES), 0, CACHE_TABLE_BYTES);
+        memset(cache_writable(CACHE_FAR_TABLES + kind * CACHE_TABLE_BYTES), 0, CACHE_TABLE_BYTES);
     }
     fill_local();
 }
@@ -139,7 +139,7 @@ static void emit_find(struct emitter *e, enum target_kind kind, uint64_t missed)
     op_register32(e, OP_XOR, RAX, RCX);
     emit_bytes(e, "\x0f\xb7\xc0", 3);     /* movzx eax, ax */
     emit_bytes(e, "\x48\x8b\x04\xc5", 4); /* mov rax, [rax * 8 + table] */
-    emit_u32(e, CACHE_START + (TARGET_KINDS + kind) * CACHE_TABLE_BYTES);
+    emit_u32(e, CACHE_START + CACHE_FAR_TABLES + kind * CACHE_TABLE_BYTES);
     emit_bytes(e, "\x65\x89\x04\x25", 4); /* mov gs:[code], eax */
     emit_u32(e, FIELD(code));
     emit_bytes(e, "\x48\xc1\xe8\x20", 4); /* shr rax, 32 */

@@ -69,9 +69,11 @@ struct native_thread {
     uint64_t leaf_calls;
     bool in_leaf; /* out of the cache, at a state of the program */
     /* fast.c */
-    uint64_t saved_flags; /* lahf and seto, while the cache borrows the flags */
-    struct child_slot *children;
-    uint64_t code;                         /* where an indirect branch, or a sequence, goes on */
+    uint64_t saved_flags;        /* lahf and seto, while the cache borrows the flags */
+    struct child_slot *children; /* children.c */
+    uint64_t child_mask;
+    uint64_t children_left; /* to be remembered before more of the table is used, 0: all of it is */
+    uint64_t code;          /* where an indirect branch, or a sequence, goes on */
     struct python_code_slot *python_codes; /* python_fast.c */
     struct python_call_slot *python_calls; /* python_calls.c */
     struct python_line_slot *python_lines; /* python_line.c */

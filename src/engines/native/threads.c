@@ -385,6 +385,7 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         fast_init();
         maker->generation = cache.generation;
         forget_children(maker);
+        children_init_thread(maker);
         lines_flush(maker); /* for nothing: it is the parent's */
         record_forked(maker);
         returns_forget_all(maker);

@@ -62,8 +62,7 @@ void counters_context_made(struct context *context)
 /* What lines ran is among what their functions did. */
 static void flush_lines(void)
 {
-    for (uint32_t i = core.tree.inherited; core.options.python_lines && i < core.tree.count;
-         i++) {
+    for (uint32_t i = core.tree.inherited; core.options.python_lines && i < core.tree.count; i++) {
         struct context *context = tree_context(&core.tree, i);
         if (!is_line(context) || !context->calls)
             continue;
