@@ -22,6 +22,10 @@
 #define FLAGS_AT_HANDLER   (0x100u | 0x400u | 0x10000u) /* TF, DF, RF: clear */
 #define BIT(number)        (1ul << ((number)-1))
 
+/* The processor's own numbers of faults, and what its word about one that a page caused says. */
+enum { TRAP_OPCODE = 6, TRAP_PROTECTION = 13, TRAP_PAGE = 14 };
+enum { ERROR_PRESENT = 1, ERROR_USER = 4, ERROR_FETCH = 16 };
+
 /* struct sigaction of the kernel. */
 struct action {
     uint64_t handler;
@@ -286,8 +290,14 @@ static void handle_in_cache(struct native_thread *thread, unsigned number, sigin
 static void handle_at_safe_point(struct native_thread *thread, unsigned number, siginfo_t *info,
                                  struct ucontext *kernel)
 {
+    struct sigcontext *context = &kernel->uc_mcontext;
     thread->pending = 0;
     lock_take(&cache.lock);
+    if (is_fault(number, info)) {
+        context->trapno = thread->raised.trap;
+        context->err = thread->raised.error;
+        context->cr2 = thread->raised.address;
+    }
     deliver(thread, number, info, kernel, thread->held_mask);
     lock_give(&cache.lock);
 }
@@ -383,12 +393,11 @@ bool signals_raise(struct native_thread *thread, const void *siginfo)
     return true;
 }
 
-/* The kernel makes the frame for a signal the thread sends itself; cr2 and the error code are
- * those of the last real fault, which nobody can tell from ours. */
-static void raise_fault(struct native_thread *thread, unsigned number, int code, uint64_t address)
+static void raise_fault(struct native_thread *thread, unsigned number, int code, struct fault fault)
 {
     siginfo_t info = {.si_signo = number, .si_code = code};
-    info.si_addr = (void *)address;
+    info.si_addr = (void *)fault.address;
+    thread->raised = fault;
     if (!signals_raise(thread, &info)) /* a fault that is blocked ends the process */
         end_by_signal(number);
 }
@@ -398,16 +407,19 @@ void signals_raise_fetch(struct native_thread *thread, bool illegal)
 {
     struct mapping mapping;
     uint64_t end = maps_executable_end(thread->pc), missing = end > thread->pc ? end : thread->pc;
-    if (illegal)
-        raise_fault(thread, SIGILL, 2 /* ILL_ILLOPN */, thread->pc);
-    else
-        raise_fault(thread, SIGSEGV, maps_find(missing, &mapping) ? SEGV_ACCERR : SEGV_MAPERR,
-                    missing);
+    if (illegal) {
+        raise_fault(thread, SIGILL, 2 /* ILL_ILLOPN */, (struct fault){TRAP_OPCODE, 0, thread->pc});
+        return;
+    }
+    bool present = maps_find(missing, &mapping);
+    uint64_t error = ERROR_USER | ERROR_FETCH | (present ? ERROR_PRESENT : 0);
+    raise_fault(thread, SIGSEGV, present ? SEGV_ACCERR : SEGV_MAPERR,
+                (struct fault){TRAP_PAGE, error, missing});
 }
 
 void signals_raise_protection(struct native_thread *thread)
 {
-    raise_fault(thread, SIGSEGV, SI_KERNEL, 0);
+    raise_fault(thread, SIGSEGV, SI_KERNEL, (struct fault){TRAP_PROTECTION, 0, 0});
 }
 
 /* ---- system calls ---- */

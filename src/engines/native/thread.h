@@ -33,6 +33,11 @@ enum register_numbers {
     REGISTER_R15,
 };
 
+/* What the processor says of one. */
+struct fault {
+    uint64_t trap, error, address;
+};
+
 struct native_thread {
     struct native_thread *self;
     uint64_t registers[16];
@@ -109,6 +114,7 @@ struct native_thread {
     uint64_t signal_stack;  /* the engine's own */
     uint64_t held_mask;     /* the program's mask while a signal is held */
     uint64_t held_info[16]; /* siginfo_t */
+    struct fault raised;    /* the last that the engine made */
     unsigned delivered;     /* the last signal whose handler was entered */
     bool blocks_faults;     /* the kernel's mask does: gate_copy asks */
     struct {

@@ -1,8 +1,9 @@
 /*
  * faulting_calls.c: calls that fault themselves: on a stack that cannot be written, of a leaf and of
- * another, direct and indirect; to what is no address; and to an instruction that ends in a page that is
- * not there. The handler finds the program as it was before the call, or at its callee. Each is made
- * often, so that an engine knows it. Prints the same every time, alone or under an engine.
+ * another, direct and indirect; to what is no address, to where nothing is or nothing that runs, and to
+ * an instruction that ends in a page that is not there. The handler finds the program as it was before
+ * the call, or at its callee, and what the processor says of the fault. Each is made often, so that an
+ * engine knows it. Prints the same every time, alone or under an engine.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -45,7 +46,7 @@ __asm__(".text\n"
         "caller call_memory, \"call *(%rdi)\"\n");
 
 static struct {
-    uint64_t rip, rsp, rcx, rdx, address;
+    uint64_t rip, rsp, rcx, rdx, address, trap, error;
     int signal, code;
 } seen;
 static sigjmp_buf back;
@@ -54,7 +55,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 {
     const greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
     seen.rip = r[REG_RIP], seen.rsp = r[REG_RSP], seen.rcx = r[REG_RCX], seen.rdx = r[REG_RDX];
-    seen.address = (uint64_t)info->si_addr;
+    seen.address = (uint64_t)info->si_addr, seen.trap = r[REG_TRAPNO], seen.error = r[REG_ERR];
     seen.signal = number, seen.code = info->si_code;
     siglongjmp(back, 1);
 }
@@ -62,7 +63,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 /* Where it is, from `stack` and from the caller's first instruction or the callee's. */
 static void show(const char *name, void *caller, void *target, char *stack, bool at_target)
 {
-    printf("%s: %d %d, at %ld, stack %ld, address %ld, %lx %lx\n", name, seen.signal, seen.code,
+    printf("%s: %d %d (%lu %lx), at %ld, stack %ld, address %ld, %lx %lx\n", name, seen.signal,
+           seen.code, seen.trap, seen.error,
            (long)(seen.rip - (uint64_t)(at_target ? target : caller)),
            (long)(seen.rsp - (uint64_t)stack),
            (long)(seen.code == SI_KERNEL ? seen.address
@@ -85,16 +87,19 @@ int main(void)
     static char handler_stack[65536];
     char *pages = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *good = pages + 2048, *bad = pages + 4096 + 2048, *cut = pages + 3 * 4096 - 3;
+    char *illegal = pages + 2 * 4096, *nowhere = pages + 3 * 4096;
     void *wild = (void *)0x1234567890abcdef;
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
+    illegal[0] = 0x06;
     cut[0] = 0x48, cut[1] = (char)0xb8; /* mov $..., %rax */
     mprotect(pages + 4096, 4096, PROT_READ);
     mprotect(pages + 2 * 4096, 4096, PROT_READ | PROT_EXEC);
-    mprotect(pages + 3 * 4096, 4096, PROT_NONE);
+    munmap(nowhere, 4096);
     sigaltstack(&(stack_t){.ss_sp = handler_stack, .ss_size = sizeof handler_stack}, NULL);
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGILL, &action, NULL);
     for (int i = 0; i < 100; i++) {
         void *to_leaf = (void *)leaf;
         call_leaf(NULL, good);
@@ -111,6 +116,9 @@ int main(void)
         try_call("wild", call_through, wild, good, NULL, false);
         try_call("wild in memory", call_memory, &wild, good, NULL, false);
         try_call("cut", call_through, cut, good, cut, true);
+        try_call("illegal", call_through, illegal, good, illegal, true);
+        try_call("nowhere", call_through, nowhere, good, nowhere, true);
+        try_call("data", call_through, pages, good, pages, true);
     }
     return 0;
 }
