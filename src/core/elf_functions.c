@@ -10,6 +10,7 @@
  *   - a symbol inside another's range cuts it: the inner one owns its bytes, the outer one goes on
  *     after it
  *   - `f.cold` belongs to `f`: of the same source file if `f` is local, else the global `f`
+ *   - without a symbol table, what a Go program's own table says (go_functions.h)
  *   - in what no symbol covers, each entry of .eh_frame_hdr starts a function, or is the cold part
  *     of one: which of both is decided when it is first looked at (elf_frames.h, code.c)
  *   - in what neither covers, .init and .fini, or where DT_INIT and DT_FINI point to, start one each
@@ -20,6 +21,7 @@
 #include "core/elf_functions.h"
 #include "core/elf_frames.h"
 #include "core/elf_image.h"
+#include "core/go_functions.h"
 #include "core/grow.h"
 #include "core/platform.h"
 #include "core/sort.h"
@@ -175,6 +177,47 @@ static void collect_symbols(struct candidates *list, const struct image *image, 
                 candidate->end = symbol->st_value + symbol->st_size;
             candidate->cold = ends_with_cold(candidate->name);
         }
+    }
+}
+
+/* Where the code ends that the address lies in; 0 if it lies in none. */
+static uint64_t code_end(const struct image *image, uint64_t address)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && address >= segment->p_vaddr &&
+            address - segment->p_vaddr < segment->p_filesz)
+            end = segment->p_vaddr + segment->p_filesz;
+    }
+    for (size_t i = 0; i < image->section_count; i++) {
+        const Elf64_Shdr *section = &image->sections[i];
+        if (section->sh_flags & SHF_EXECINSTR && address >= section->sh_addr &&
+            address - section->sh_addr < section->sh_size &&
+            section->sh_addr + section->sh_size < end)
+            end = section->sh_addr + section->sh_size;
+    }
+    return end;
+}
+
+static void collect_go_functions(struct candidates *list, const struct image *image)
+{
+    struct go_table table;
+    struct go_function function;
+
+    if (!go_table_find(&table, image))
+        return;
+    const uint64_t limit = code_end(image, table.text);
+    for (uint64_t i = 0; i < table.count; i++) {
+        if (!go_table_read(&table, i, &function) || function.start >= limit)
+            continue;
+        *candidates_add(list) = (struct candidate){
+            .start = function.start,
+            .end = function.end < limit ? function.end : limit,
+            .limit = limit,
+            .name = function.name,
+        };
     }
 }
 
@@ -501,27 +544,6 @@ static void add_stub_sections(struct code_module *module, const struct image *im
     }
 }
 
-/* Where the code ends that the address lies in; 0 if it lies in none. */
-static uint64_t code_end(const struct image *image, uint64_t address)
-{
-    uint64_t end = 0;
-
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && address >= segment->p_vaddr &&
-            address - segment->p_vaddr < segment->p_filesz)
-            end = segment->p_vaddr + segment->p_filesz;
-    }
-    for (size_t i = 0; i < image->section_count; i++) {
-        const Elf64_Shdr *section = &image->sections[i];
-        if (section->sh_flags & SHF_EXECINSTR && address >= section->sh_addr &&
-            address - section->sh_addr < section->sh_size &&
-            section->sh_addr + section->sh_size < end)
-            end = section->sh_addr + section->sh_size;
-    }
-    return end;
-}
-
 /* A function begins there for which there is neither a symbol nor a frame. */
 static void add_start(struct code_module *module, const struct image *image, uint64_t start)
 {
@@ -610,8 +632,10 @@ void elf_read_functions(struct code_module *module, const uint8_t *bytes, size_t
     collect_symbols(&list, &image, SHT_SYMTAB);
     bool debug_mapped =
         !list.count && collect_debug_symbols(&list, module, &debug_bytes, &debug_size_bytes);
-    if (!list.count)
+    if (!list.count) {
         collect_symbols(&list, &image, SHT_DYNSYM);
+        collect_go_functions(&list, &image);
+    }
     sort_items(list.items, list.count, sizeof *list.items, candidate_before);
     assign_functions(module, &list);
     ranges_from_candidates(module, &list);

@@ -35,6 +35,7 @@
  */
 #include "symbols/symbol_table.h"
 #include "common/memory.h"
+#include "core/go_functions.h"
 
 #include <ctype.h>
 #include <gelf.h>
@@ -133,6 +134,31 @@ static void read_section(struct symbol_table *table, const struct elf_file *file
     }
 }
 
+/* A Go program that was stripped still has a table of its functions. */
+static void read_go_functions(struct symbol_table *table, const struct elf_file *file)
+{
+    size_t size_bytes;
+    const char *bytes = elf_rawfile(file->elf, &size_bytes);
+    struct image image;
+    struct go_table functions;
+    struct go_function function;
+
+    if (!bytes || !image_open(&image, (const uint8_t *)bytes, size_bytes) ||
+        !go_table_find(&functions, &image))
+        return;
+    table->has_symtab = true;
+    for (uint64_t i = 0; i < functions.count; i++) {
+        if (!go_table_read(&functions, i, &function))
+            continue;
+        GElf_Sym entry = {
+            .st_info = GELF_ST_INFO(STB_GLOBAL, STT_FUNC),
+            .st_value = function.start,
+            .st_size = function.end - function.start,
+        };
+        add_symbol(table, file, &entry, function.name, 0);
+    }
+}
+
 void symbol_table_read(struct symbol_table *table, const struct elf_file *file)
 {
     Elf_Scn *section = NULL;
@@ -143,6 +169,8 @@ void symbol_table_read(struct symbol_table *table, const struct elf_file *file)
             (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
             read_section(table, file, section, &header);
     }
+    if (!table->has_symtab)
+        read_go_functions(table, file);
 }
 
 static size_t leading_underscores(const struct symbol *symbol)

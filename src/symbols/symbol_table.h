@@ -31,7 +31,7 @@ struct symbol_table {
     size_t span_count, span_capacity;
     struct symbol *labels; /* sorted by start, no two the same */
     size_t label_count, label_capacity;
-    bool has_symtab; /* a .symtab was read, not only a .dynsym */
+    bool has_symtab; /* a .symtab was read, or Go's own table, not only a .dynsym */
 };
 
 /* Adds the function symbols of `file`, which must stay open as long as the table is used. Can be

@@ -12,11 +12,14 @@ enum {
     SECTION_STRINGS,
     SECTION_NAMES,
     SECTION_LINES,
+    SECTION_GO,
+    SECTION_RELOCATIONS,
     SECTIONS
 };
 
-static const char section_names[] = "\0.text\0.plt\0.symtab\0.strtab\0.shstrtab\0.debug_info";
-static const uint32_t section_name_offsets[SECTIONS] = {0, 1, 7, 12, 20, 28, 38};
+static const char section_names[] =
+    "\0.text\0.plt\0.symtab\0.strtab\0.shstrtab\0.debug_info\0.gopclntab";
+static const uint32_t section_name_offsets[SECTIONS] = {0, 1, 7, 12, 20, 28, 38, 50, 0};
 
 /* Bytes that grow; the memory is as long as they are, so that a sanitizer sees every overrun. */
 struct bytes {
@@ -113,6 +116,48 @@ static Elf64_Phdr append_frames(struct bytes *file, const struct image_frame *fr
                         .p_filesz = file->count - start};
 }
 
+/* Go's: a header, the names, a row for each function, then what there is to say of each. */
+static Elf64_Shdr append_go_functions(struct bytes *file, const struct image_go_function *functions,
+                                      bool is_loaded_anywhere, Elf64_Shdr *relocations)
+{
+    struct bytes names = {0}, rows = {0};
+    uint64_t count = 0, start = align(file);
+
+    if (!functions)
+        return (Elf64_Shdr){0};
+    while (functions[count].name)
+        count++;
+    for (uint64_t i = 0; i <= count; i++) {
+        uint32_t row[2] = {functions[i].start - CODE_START, (uint32_t)(8 * count + 8 + 8 * i)};
+        append(&rows, row, sizeof row);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t described[2] = {
+            functions[i].start - CODE_START,
+            (uint32_t)append(&names, functions[i].name, strlen(functions[i].name) + 1)};
+        append(&rows, described, sizeof described);
+    }
+    uint64_t words[8] = {
+        count,           0, is_loaded_anywhere ? 0 : CODE_START, 72, 72 + names.count, 0, 0,
+        72 + names.count};
+    append(file, (uint8_t[]){0xf0, 0xff, 0xff, 0xff, 0, 0, 1, 8}, 8);
+    append(file, words, sizeof words);
+    append(file, names.items, names.count);
+    append(file, rows.items, rows.count);
+    Elf64_Shdr table = {.sh_type = SHT_PROGBITS,
+                        .sh_addr = 0x10000,
+                        .sh_offset = start,
+                        .sh_size = file->count - start};
+    Elf64_Rela relocation = {.r_offset = table.sh_addr + 24, .r_addend = CODE_START};
+    *relocations = (Elf64_Shdr){.sh_type = SHT_RELA,
+                                .sh_offset = align(file),
+                                .sh_size = is_loaded_anywhere ? sizeof relocation : 0};
+    append(file, &relocation, sizeof relocation);
+    free(names.items);
+    free(rows.items);
+    return table;
+}
+
 uint8_t *core_image_make(const struct image_parts *parts, size_t *size_bytes)
 {
     struct bytes file = {0};
@@ -144,6 +189,8 @@ uint8_t *core_image_make(const struct image_parts *parts, size_t *size_bytes)
         append_symbols(&file, parts->symbols, parts->dynamic, &sections[SECTION_STRINGS]);
     Elf64_Phdr segments[3] = {append_build_id(&file, parts->build_id),
                               append_frames(&file, parts->frames)};
+    sections[SECTION_GO] = append_go_functions(
+        &file, parts->go_functions, parts->is_loaded_anywhere, &sections[SECTION_RELOCATIONS]);
     sections[SECTION_NAMES] =
         (Elf64_Shdr){.sh_type = SHT_STRTAB,
                      .sh_size = sizeof section_names,

@@ -2,7 +2,8 @@
  * core_image.h: ELF files made by hand, in memory, for the tests of the core.
  *
  * An image has a .text section [CODE_START, CODE_END), .plt right behind it, and .symtab with the
- * symbols given; on request debug information in name only, a build id, an .eh_frame_hdr.
+ * symbols given; on request debug information in name only, a build id, an .eh_frame_hdr, a table of
+ * functions as Go's runtime has it.
  */
 #ifndef TRUEFLAME_CORE_IMAGE_H
 #define TRUEFLAME_CORE_IMAGE_H
@@ -31,12 +32,20 @@ struct image_frame {
     bool cold; /* begins in mid-function */
 };
 
+/* One of a Go program: it reaches to the next, or to where the last row is, which has no name. */
+struct image_go_function {
+    const char *name;
+    uint32_t start;
+};
+
 struct image_parts {
     const struct image_symbol
         *symbols;                     /* ends with a NULL name; locals of a file follow its FILE */
     const struct image_frame *frames; /* ends with a size of 0 */
-    const char *build_id;             /* bytes, NULL for none */
-    bool dynamic;                     /* the symbols are in .dynsym */
+    const struct image_go_function *go_functions; /* NULL for none */
+    bool is_loaded_anywhere; /* that table's start of the code is a relocation's */
+    const char *build_id;    /* bytes, NULL for none */
+    bool dynamic;            /* the symbols are in .dynsym */
     bool has_lines;
 };
 

@@ -531,6 +531,33 @@ static void markers_are_known_by_their_text(void **state)
     assert_ptr_not_equal(code_map_marker(&map, "(signal 11)"), ten);
 }
 
+/* ---- Go's own table ---- */
+
+static const struct image_go_function go_functions[] = {
+    {"main.one", A(0)}, {"main.two", A(0x40)}, {"main.three", A(0x60)}, {NULL, A(0x100)}};
+
+static void a_go_table_says_where_functions_are(void **state)
+{
+    const struct image_symbol symbols[] = {{"exported", A(0x200), 0x20, FUNCTION}, {0}};
+    const char *expected = "0-40 0\n40-60 40\n60-100 60\n200-220 200\n1000-1100 plt\n";
+    struct image_parts parts = {.symbols = symbols, .dynamic = true, .go_functions = go_functions};
+
+    (void)state;
+    image_gives(&parts, expected);
+    parts.is_loaded_anywhere = true;
+    image_gives(&parts, expected);
+}
+
+/* It is for files that were stripped. */
+static void symbols_come_before_a_go_table(void **state)
+{
+    const struct image_symbol symbols[] = {{"main.one", A(0), 0x30, FUNCTION}, {0}};
+
+    (void)state;
+    image_gives(&(struct image_parts){.symbols = symbols, .go_functions = go_functions},
+                "0-30 0\n1000-1100 plt\n");
+}
+
 /* ---- files that lie ---- */
 
 static void assert_sorted_and_disjoint(const struct code_module *module)
@@ -556,7 +583,8 @@ static void survive(const uint8_t *image, size_t size_bytes)
     free(copy);
 }
 
-static uint8_t *everything(size_t *size_bytes)
+/* All that a file may have, with symbols or stripped. */
+static uint8_t *everything(bool stripped, size_t *size_bytes)
 {
     static const struct image_symbol symbols[] = {{"one.c", 0, 0, STT_FILE, STB_LOCAL},
                                                   {"f", A(0x100), 0x40, LOCAL},
@@ -564,30 +592,39 @@ static uint8_t *everything(size_t *size_bytes)
                                                   {"g", A(0x110), 0, FUNCTION},
                                                   {0}};
 
-    return core_image_make(
-        &(struct image_parts){
-            .symbols = symbols, .frames = frames, .build_id = "0123456789", .has_lines = true},
-        size_bytes);
+    return core_image_make(&(struct image_parts){.symbols = symbols,
+                                                 .frames = frames,
+                                                 .go_functions = stripped ? go_functions : NULL,
+                                                 .is_loaded_anywhere = true,
+                                                 .build_id = "0123456789",
+                                                 .dynamic = stripped,
+                                                 .has_lines = true},
+                           size_bytes);
 }
 
-static void every_truncation(void **state)
+static void truncate_everything(bool stripped)
 {
     size_t size_bytes;
-    uint8_t *image = everything(&size_bytes);
+    uint8_t *image = everything(stripped, &size_bytes);
 
-    (void)state;
     for (size_t i = 0; i <= size_bytes; i++)
         survive(image, i);
     free(image);
 }
 
-static void every_altered_byte(void **state)
+static void every_truncation(void **state)
+{
+    (void)state;
+    truncate_everything(false);
+    truncate_everything(true);
+}
+
+static void alter_everything(bool stripped)
 {
     static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
     size_t size_bytes;
-    uint8_t *image = everything(&size_bytes);
+    uint8_t *image = everything(stripped, &size_bytes);
 
-    (void)state;
     for (size_t i = 0; i < size_bytes; i++) {
         uint8_t was = image[i];
         for (size_t j = 0; j < sizeof values; j++) {
@@ -597,6 +634,13 @@ static void every_altered_byte(void **state)
         image[i] = was;
     }
     free(image);
+}
+
+static void every_altered_byte(void **state)
+{
+    (void)state;
+    alter_everything(false);
+    alter_everything(true);
 }
 
 /* This program itself: a linker's work. */
@@ -663,6 +707,8 @@ int main(void)
         TEST(parts_are_described_behind_their_functions),
         TEST(symbols_go_before_frames),
         TEST(frames_that_overlap_stay_disjoint),
+        TEST(a_go_table_says_where_functions_are),
+        TEST(symbols_come_before_a_go_table),
         TEST(the_build_id),
         TEST(the_segment_of_an_offset),
         TEST(finding_an_address),
