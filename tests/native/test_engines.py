@@ -75,6 +75,13 @@ def test_folded_bytes_are_the_same(name, detail, folder):
     assert len(ours[2].splitlines()) > 100
 
 
+@pytest.mark.parametrize("detail", ("function", "line"))
+def test_forks_are_the_same(detail, compiled, folder):
+    ours, theirs = recorded_by_both(folder, [compiled("forks")], detail)
+    assert ours[:2] == theirs[:2]
+    assert ours[2] == theirs[2], first_difference(ours[2], theirs[2])
+
+
 @pytest.mark.parametrize("flags", ([], ["-no-pie"], ["-static"], ["-static-pie"]), ids=str)
 def test_surroundings_are_the_same(flags, compiled, folder):
     command = [compiled("surroundings", *flags), "an argument"]
