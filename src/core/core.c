@@ -112,6 +112,21 @@ void core_skip_object(struct core *core, const char *pattern)
     core->skip_objects[core->skip_count++] = text_keep(pattern);
 }
 
+void core_note(struct core *core, const char *name, const char *complaint)
+{
+    size_t name_length = text_length(name), length = text_length(complaint);
+    char *note = platform_allocate(name_length + length + 2);
+
+    __builtin_memcpy(note, name, name_length);
+    note[name_length] = ' ';
+    __builtin_memcpy(note + name_length + 1, complaint, length);
+    for (uint32_t i = 0; i < core->note_count; i++)
+        if (text_equal(core->notes[i], note))
+            return;
+    GROW(core->notes, core->note_count, core->note_capacity, 8);
+    core->notes[core->note_count++] = note;
+}
+
 /* ---- blocks ---- */
 
 static bool same_lengths(const uint8_t *a, const uint8_t *b, uint32_t count)

@@ -192,6 +192,8 @@ struct core {
     uint32_t block_bucket_mask;
     const char **skip_objects; /* asked for by the program */
     uint32_t skip_count, skip_capacity;
+    const char **notes; /* what the user should be told */
+    uint32_t note_count, note_capacity;
 };
 
 void core_init(struct core *core, const struct core_options *options);
@@ -332,6 +334,9 @@ void core_zero(struct core *core);
 void core_dump(struct core *core, const char *name);
 void core_label(struct core *core, const char *text);
 void core_skip_object(struct core *core, const char *pattern);
+
+/* What something is called, and what is wrong with it: said once, after the run. */
+void core_note(struct core *core, const char *name, const char *complaint);
 
 /* ---- blocks ---- */
 

@@ -1,4 +1,5 @@
 #include "core/hotspot.h"
+#include "core/core.h"
 #include "core/elf_functions.h"
 #include "core/jit.h"
 #include "core/platform.h"
@@ -141,9 +142,9 @@ static bool prepare(struct hotspot *hotspot, struct jit *jit)
     if (!has_code || layout->block_bytes == UINT64_MAX || layout->pool_bytes == UINT64_MAX)
         return false;
     hotspot->readiness = HOTSPOT_READY;
-    jit_note(jit, "Java:",
-             "compiled methods have names; what was interpreted is in the frame `Interpreter`, "
-             "what was inlined in the method that has it");
+    core_note(jit->core, "Java:",
+              "compiled methods have names; what was interpreted is in the frame `Interpreter`, "
+              "what was inlined in the method that has it");
     return true;
 }
 

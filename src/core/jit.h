@@ -107,8 +107,6 @@ struct jit {
     struct jit_node *large;
     struct jit_block *blocks; /* hash */
     size_t block_count, block_capacity;
-    const char **notes; /* what the user should be told */
-    size_t note_count, note_capacity;
 };
 
 void jit_init(struct jit *jit, struct core *core);
@@ -172,8 +170,5 @@ struct code_function *jit_function_of(struct jit_entry *entry);
 /* An entry that holds from `time` on; `live`: and is known in time. */
 void jit_add(struct jit *jit, uint64_t start, uint64_t end, const char *name, size_t name_length,
              uint64_t time, const struct jit_lines *lines, bool live);
-
-/* The path and what is wrong with it, said once. */
-void jit_note(struct jit *jit, const char *path, const char *complaint);
 
 #endif

@@ -37,22 +37,6 @@ void jit_forked(struct jit *jit)
     choose_map(jit);
     jit->dumps = NULL;
     jit->active = false;
-    jit->note_count = 0;
-}
-
-void jit_note(struct jit *jit, const char *path, const char *complaint)
-{
-    size_t path_length = text_length(path), length = text_length(complaint);
-    char *note = platform_allocate(path_length + length + 2);
-
-    __builtin_memcpy(note, path, path_length);
-    note[path_length] = ' ';
-    __builtin_memcpy(note + path_length + 1, complaint, length);
-    for (size_t i = 0; i < jit->note_count; i++)
-        if (text_equal(jit->notes[i], note))
-            return;
-    GROW(jit->notes, jit->note_count, jit->note_capacity, 8);
-    jit->notes[jit->note_count++] = note;
 }
 
 /* The part of the path behind the last slash. */
@@ -106,7 +90,7 @@ static void look_at_map(struct jit *jit, bool last)
                                  : perf_map_read(jit->map, take_map_entry, &reading);
 
     if (complaint)
-        jit_note(jit, jit->map_path, complaint);
+        core_note(jit->core, jit->map_path, complaint);
     jit->active |= jit->map->parser.entries > 0;
 }
 
@@ -290,7 +274,7 @@ static void skip_monster(struct jit *jit, struct jit_dump *dump)
         total_bytes = __builtin_bswap32(total_bytes);
     if (total_bytes <= MOST_RECORD_BYTES)
         return;
-    jit_note(jit, dump->path, "has a record that is too large; it is left out");
+    core_note(jit->core, dump->path, "has a record that is too large; it is left out");
     drop_bytes(dump, total_bytes);
 }
 
@@ -305,7 +289,7 @@ static void read_records(struct jit *jit, struct jit_dump *dump)
             return;
         const char *complaint = jitdump_open(&dump->reader, dump->bytes, dump->length);
         if (complaint) {
-            jit_note(jit, dump->path, complaint);
+            core_note(jit->core, dump->path, complaint);
             dump->refused = true;
             return;
         }
@@ -317,7 +301,7 @@ static void read_records(struct jit *jit, struct jit_dump *dump)
     while (jitdump_next(&dump->reader, &record))
         take_record(jit, dump, &record, now, live);
     if (dump->reader.lost) {
-        jit_note(jit, dump->path, "is damaged; what follows the damage is not used");
+        core_note(jit->core, dump->path, "is damaged; what follows the damage is not used");
         dump->refused = true;
     }
     drop_bytes(dump, dump->reader.position < dump->length || !dump->length ? dump->reader.position
@@ -378,7 +362,7 @@ static void look_at_dump(struct jit *jit, struct jit_dump *dump)
             return;
         const char *complaint = complaint_about(look, &found, platform_user());
         if (complaint) {
-            jit_note(jit, dump->path, complaint);
+            core_note(jit->core, dump->path, complaint);
             return;
         }
         if (found.inode != dump->inode || found.device != dump->device ||
@@ -416,9 +400,9 @@ void jit_look_last(struct jit *jit)
 
     look_at_map(jit, true);
     if (parser->bad_lines)
-        jit_note(jit, jit->map_path, "has lines that name no code; they are left out");
+        core_note(jit->core, jit->map_path, "has lines that name no code; they are left out");
     if (parser->cut_names)
-        jit_note(jit, jit->map_path, "has names of more than 8192 bytes; they are cut");
+        core_note(jit->core, jit->map_path, "has names of more than 8192 bytes; they are cut");
     for (struct jit_dump *dump = jit->dumps; dump; dump = dump->next)
         look_at_dump(jit, dump);
 }

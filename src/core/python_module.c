@@ -379,7 +379,7 @@ void python_note_why(struct core *core, const char *sentence, enum python_way wa
     char with_colon[PYTHON_SENTENCE_BYTES + 1];
 
     add_text(with_colon, add_text(with_colon, 0, sentence), ":");
-    jit_note(&core->jit, with_colon, python_way_texts[way]);
+    core_note(core, with_colon, python_way_texts[way]);
 }
 
 void python_say_why(const struct python_module *module, char *sentence)

@@ -463,9 +463,9 @@ void raw_write(struct core *core, const struct raw_process *process, struct raw_
     put(writer, core->skip_count);
     for (uint32_t i = 0; i < core->skip_count; i++)
         put_text(writer, core->skip_objects[i]);
-    put(writer, core->jit.note_count);
-    for (size_t i = 0; i < core->jit.note_count; i++)
-        put_text(writer, core->jit.notes[i]);
+    put(writer, core->note_count);
+    for (uint32_t i = 0; i < core->note_count; i++)
+        put_text(writer, core->notes[i]);
     put(writer, RAW_END);
     flush(writer);
     release_rows(core, &rows);

@@ -419,6 +419,7 @@ void core_forked(struct core *core, struct thread *thread)
     for (unsigned i = 0; i < REPAIR_KINDS; i++)
         core->repairs[i] = 0;
     jit_forked(&core->jit);
+    core->note_count = 0;
     core->tree.inherited = core->tree.count;
     if (core->options.line_detail)
         counts_begin_again(&core->counts);

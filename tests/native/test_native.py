@@ -120,12 +120,12 @@ LIMITS = ("size", "memory", "data", "files")
 
 
 @pytest.mark.parametrize("engine", ("native", "valgrind"))
-@pytest.mark.parametrize("what", (["user"], ["others"], ["root"], ["root", "user"],
+@pytest.mark.parametrize("what", (["user"], ["others"], ["root"], ["root", "user"], ["rules"],
                                   *(list(LIMITS[:i + 1]) for i in range(len(LIMITS)))), ids="-".join)
 def test_what_a_program_gives_up_is_no_loss(what, engine, compiled, folder):
-    if os.geteuid() and what[0] not in LIMITS:
+    if os.geteuid() and what[0] not in (*LIMITS, "rules"):
         pytest.skip("only root can give up its rights")
-    if engine == "valgrind" and what != ["user"] and what != ["others"]:
+    if engine == "valgrind" and what not in (["user"], ["others"]):
         pytest.skip("the reference engine writes its file by name, and has the program's limits")
     command = [compiled("gives_up"), *what]
     alone = run(command, cwd=folder)
@@ -218,3 +218,35 @@ def test_a_small_cache_makes_room(command, detail, folder):
     done = run([engine, "--cache-size=9000000", *detail, "--", program, *command])
     alone = run([program, *command[1:]])
     assert (done.returncode, done.stdout) == (alone.returncode, alone.stdout), done.stderr.decode()
+
+
+IN_MEMORY = """import os
+file = os.memfd_create("program")
+os.write(file, open("/bin/true", "rb").read())
+os.execve(file, ["true"], {})"""
+
+
+def said(folder, command):
+    done = run([TRUEFLAME, "record", "--engine=native", "-o", folder / "profile.flame", "--",
+                *command], cwd=folder)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stderr.decode()
+
+
+def test_a_program_that_leaves_the_recording_is_named(folder):
+    assert "was executed outside of the recording: it is a file in memory\n" in \
+        said(folder, ["/usr/bin/python3", "-c", IN_MEMORY])
+    assert "outside" not in said(folder, ["env", "true"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_a_program_of_another_user_leaves_the_recording(folder):
+    other, own = folder / "other", folder / "own"
+    for copy in (other, own):
+        shutil.copy("/bin/true", copy)
+    os.chown(other, 65534, -1)
+    for copy in (other, own):
+        copy.chmod(0o4755)
+    assert f"{other} was executed outside of the recording: it is set-uid\n" in \
+        said(folder, ["env", other])
+    assert "outside" not in said(folder, ["env", own])

@@ -181,31 +181,65 @@ struct exec {
     bool leaves; /* it does what the engine does not */
 };
 
+/* Why the next program runs without the engine, beside what is said of its file; NULL: it need not. */
+static const char *why_outside(const struct native_thread *thread, const struct exec *exec,
+                               const char *name)
+{
+    if (thread->is_traced)
+        return "it asked to be traced";
+    if (thread->filters)
+        return "there are filters of system calls";
+    if (exec->leaves)
+        return "links are not to be followed";
+    return name ? NULL : "it is a file in memory";
+}
+
+/* The user is told of it after the run, unless that is what was asked for. */
+static void note_outside(const char *program, const char *why)
+{
+    char complaint[128];
+    struct string_builder builder = {complaint, 0, sizeof complaint};
+    string_add(&builder, "was executed outside of the recording: ");
+    string_add(&builder, why);
+    if (options.follow_children)
+        core_note(&core, program, complaint);
+}
+
+static long replace_outside(struct native_thread *thread, const char *program, const char *why)
+{
+    lock_take(&cache.lock);
+    uint32_t notes = core.note_count;
+    note_outside(program, why);
+    if (!thread->is_vfork)
+        record_finish(0);
+    lock_give(&cache.lock);
+    seccomp_hand_over(thread);
+    limits_before_exec();
+    long result = syscalls_pass_on(thread);
+    limits_exec_failed();
+    lock_take(&cache.lock);
+    core.note_count = notes;
+    lock_give(&cache.lock);
+    return result;
+}
+
 /* The program is replaced: by itself under the engine, or without it. */
 static long replace(struct native_thread *thread, const struct exec *exec)
 {
     char buffer[PATH_BYTES], found[PATH_BYTES];
     bool is_link = proc_is_exe(AT_FDCWD, exec->path, found);
-    const char *program = is_link ? found : exec->path;
-    long state = load_check(program);
+    const char *program = is_link ? found : exec->path, *why;
+    long state = load_check(program, &why);
     if (state < 0)
         return state;
     const char *name = lasting_name(program, buffer, sizeof buffer);
-    if (name && state != LOAD_FOREIGN && options.follow_children && !thread->is_traced &&
-        !thread->filters && !exec->leaves)
+    if (state != LOAD_FOREIGN)
+        why = why_outside(thread, exec, name);
+    if (!why && options.follow_children)
         return run_engine(thread, name, exec->arguments, exec->environment);
-    if (!thread->is_vfork) {
-        lock_take(&cache.lock);
-        record_finish(0);
-        lock_give(&cache.lock);
-    }
     if (is_link)
         thread->registers[exec->path_register] = (uint64_t)program;
-    seccomp_hand_over(thread);
-    limits_before_exec();
-    long result = syscalls_pass_on(thread);
-    limits_exec_failed();
-    return result;
+    return replace_outside(thread, program, why ? why : "");
 }
 
 long exec_call_execve(struct native_thread *thread)

@@ -7,6 +7,7 @@
 #include "engines/native/text.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -98,6 +99,30 @@ void files_before_user(long number, const uint64_t *arguments)
     default:
         break;
     }
+}
+
+/* Rights are asked for one by one: those that the rules say nothing of are refused. */
+static void allow(long rules, long what, uint64_t rights)
+{
+    if (sys_failed(what))
+        return;
+    for (; rights; rights &= rights - 1) {
+        struct landlock_path_beneath_attr rule = {.allowed_access = rights & -rights,
+                                                  .parent_fd = what};
+        sys(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    }
+    sys(close, what);
+}
+
+void files_before_rules(long rules)
+{
+    const char *name = folder >= 0 ? "." : options.run_folder;
+    long at = folder >= 0 ? folder : AT_FDCWD;
+    if (!name)
+        return;
+    allow(rules, sys(openat, at, name, O_PATH | O_CLOEXEC), UINT16_MAX);
+    allow(rules, files_open("/proc/self/exe", O_PATH),
+          LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE);
 }
 
 /* ---- large ones ---- */

@@ -441,11 +441,16 @@ static bool take_script(struct program *program, long file)
     return true;
 }
 
-/* Set-uid files keep their rights only if the kernel runs them itself. */
+/* Set-uid files keep their rights only if the kernel runs them itself. Nothing changes for one whose
+ * rights the process has. */
 static bool changes_user(long file)
 {
     struct stat status;
-    return sys_failed(sys(fstat, file, &status)) || (status.st_mode & (S_ISUID | S_ISGID));
+    const mode_t group_too = S_ISGID | S_IXGRP;
+    if (sys_failed(sys(fstat, file, &status)))
+        return true;
+    return (status.st_mode & S_ISUID && status.st_uid != sys(geteuid)) ||
+           ((status.st_mode & group_too) == group_too && status.st_gid != sys(getegid));
 }
 
 /* Is the program linked where the engine is? As a few emulators are, and the engine itself. */
@@ -462,7 +467,17 @@ static bool wants_our_place(long file, const Elf64_Ehdr *header)
     return false;
 }
 
-static long check_file(long file, char *next, size_t next_size)
+/* NULL: the engine can run it. */
+static const char *foreign(long file, const Elf64_Ehdr *header)
+{
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64)
+        return "it is no program of 64-bit x86";
+    if (changes_user(file))
+        return "it is set-uid";
+    return wants_our_place(file, header) ? "it is linked to where the engine is" : NULL;
+}
+
+static long check_file(long file, char *next, size_t next_size, const char **why)
 {
     Elf64_Ehdr header;
     struct script script;
@@ -474,11 +489,11 @@ static long check_file(long file, char *next, size_t next_size)
     }
     if (!read_at(file, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG))
         return -ENOEXEC;
-    bool ours = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
-    return ours && !changes_user(file) && !wants_our_place(file, &header) ? 0 : LOAD_FOREIGN;
+    *why = foreign(file, &header);
+    return *why ? LOAD_FOREIGN : 0;
 }
 
-long load_check(const char *path)
+long load_check(const char *path, const char **why)
 {
     char next[256], name[256];
     for (unsigned depth = 0; depth < SCRIPTS_MAX; depth++) {
@@ -492,9 +507,10 @@ long load_check(const char *path)
         if (!S_ISREG(status.st_mode))
             return -EACCES;
         long file = files_open(path, O_RDONLY);
+        *why = "it may be executed, but not read";
         if (sys_failed(file))
-            return LOAD_FOREIGN; /* may be executed but not read */
-        long state = check_file(file, next, sizeof next);
+            return LOAD_FOREIGN;
+        long state = check_file(file, next, sizeof next, why);
         sys(close, file);
         if (state || !next[0])
             return state;

@@ -24,9 +24,10 @@ uint64_t load_auxiliary(uint64_t type);
 /* Refuses, before anything has run, what this engine cannot: never returns then. */
 void load_program(struct program *program);
 
-/* Would exec of `path` work? 0: yes, in this engine; LOAD_FOREIGN: yes, but not here; else -errno. */
+/* Would exec of `path` work? 0: yes, in this engine; LOAD_FOREIGN: yes, but not here, and *why; else
+ * -errno. */
 #define LOAD_FOREIGN 1
-long load_check(const char *path);
+long load_check(const char *path, const char **why);
 
 /* A free place for code of this size below 2 GB, 0 if there is none. */
 uint64_t load_low_place(uint64_t size_bytes);

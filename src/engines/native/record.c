@@ -260,8 +260,11 @@ static void write_raw(uint64_t ending, int exit_status)
     raw_path(final, sizeof final, "");
     struct file_sink sink = {{file_write}, files_open(path, O_WRONLY | O_CREAT | O_TRUNC), false};
     uint64_t limit;
-    if (sys_failed(sink.file))
+    if (sys_failed(sink.file)) {
+        /* Nobody else knows of it: the program has forbidden itself to make files. */
+        say("the counts of a process are lost: it may not write ", path, NULL);
         return;
+    }
     process.ending = ending;
     process.exit_status = exit_status;
     files_begin_large(&limit);

@@ -376,6 +376,12 @@ static long call_set_root(struct native_thread *thread)
     return syscalls_pass_on(thread);
 }
 
+static long call_set_rules(struct native_thread *thread)
+{
+    files_before_rules(thread->registers[REGISTER_RDI]);
+    return syscalls_pass_on(thread);
+}
+
 /* Whoever traces a child wants to see it as it is: the next program it executes runs outside the
  * recording. */
 static long call_ptrace(struct native_thread *thread)
@@ -466,6 +472,7 @@ static const syscall_function table[512] = {
     [__NR_setresuid] = call_set_user,
     [__NR_chroot] = call_set_root,
     [__NR_pivot_root] = call_set_root,
+    [__NR_landlock_restrict_self] = call_set_rules,
     [__NR_prctl] = seccomp_call_prctl,
     [__NR_seccomp] = seccomp_call_seccomp,
     [__NR_clock_gettime] = repeatable_call_clock_gettime,
