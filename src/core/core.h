@@ -63,6 +63,7 @@ struct hot {
     uint64_t python_ip;        /* address of the frame's instruction pointer: readable memory */
     uint64_t python_line;      /* where the running line begins, as an instruction pointer */
     uint64_t python_line_size; /* and how far it reaches */
+    uint64_t python_line_end;  /* their sum: for pointers that are addresses, which wrap nowhere */
     /* One past the newest Python entry of the stack, and where there is no room for another. */
     struct python_entry *python_top, *python_limit;
 };

@@ -76,12 +76,18 @@ static void add_base(const struct core *core, struct thread *thread, uint64_t de
     };
 }
 
+static void watch_line(struct hot *hot, uint64_t line, uint64_t size)
+{
+    hot->python_line = line;
+    hot->python_line_size = size;
+    hot->python_line_end = line + size;
+}
+
 /* Where no frame is known, inline code looks at readable memory: for lines, */
 static void watch_no_line(struct core *core, struct hot *hot)
 {
     hot->python_ip = (uintptr_t)&core->python.nowhere;
-    hot->python_line = 0;
-    hot->python_line_size = UINT64_MAX;
+    watch_line(hot, 0, UINT64_MAX);
 }
 
 /* and for frames; but at the word all the same if it is the thread state's, since the evaluator may
@@ -121,8 +127,7 @@ static void watch(struct core *core, const struct thread *thread)
         return;
     }
     hot->python_ip = entry->frame + core->python.module->layout.frame_ip;
-    hot->python_line = entry->place.line;
-    hot->python_line_size = entry->place.line_size;
+    watch_line(hot, entry->place.line, entry->place.line_size);
 }
 
 /* The newest entry is what runs. */
@@ -254,8 +259,7 @@ void python_line_changed(struct core *core, struct thread *thread)
     struct python_entry *entry = newest(frames);
     take_line(core, entry);
     hot->current = entry->context;
-    hot->python_line = entry->place.line;
-    hot->python_line_size = entry->place.line_size;
+    watch_line(hot, entry->place.line, entry->place.line_size);
     core_keep_room(core, thread);
 }
 

@@ -72,6 +72,8 @@ static void emit_take_call(struct emitter *e, const struct python_layout *layout
     op_memory32(e, OP_LOAD, RCX, RAX, CALL(line_size));
     op_far(e, OP_STORE, RCX, RDX, OWN(place.line_size));
     emit_store(e, FIELD(hot.python_line_size), RCX);
+    op_memory(e, OP_ADD, RCX, RAX, CALL(line));
+    emit_store(e, FIELD(hot.python_line_end), RCX);
     op_memory32(e, OP_LOAD, RCX, RAX, CALL(line_context));
     emit_store(e, FIELD(python_line_context), RCX);
     emit_prefetch(e, RCX, 0);

@@ -137,6 +137,8 @@ static void emit_set_size(struct emitter *e, unsigned base, int entry)
 {
     op_far(e, OP_STORE, RAX, base, entry + OWN(place.line_size));
     emit_store(e, FIELD(hot.python_line_size), RAX);
+    op_far(e, OP_ADD, RAX, base, entry + OWN(place.line));
+    emit_store(e, FIELD(hot.python_line_end), RAX);
 }
 
 /* The slot at rdx is of the context in rcx, its pointer that in rax: the entry in
@@ -260,6 +262,7 @@ void emit_no_line(struct emitter *e)
     emit_store(e, FIELD(hot.python_ip), RAX);
     store_thread_constant(e, FIELD(hot.python_line), 0);
     store_thread_constant(e, FIELD(hot.python_line_size), -1);
+    store_thread_constant(e, FIELD(hot.python_line_end), -1);
     emit_done(e);
 }
 
@@ -279,6 +282,8 @@ void emit_line_watch(struct emitter *e, const struct python_layout *layout, int 
     emit_store(e, FIELD(hot.python_line), RAX);
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.line_size));
     emit_store(e, FIELD(hot.python_line_size), RAX);
+    op_far(e, OP_ADD, RAX, RDX, entry + OWN(place.line));
+    emit_store(e, FIELD(hot.python_line_end), RAX);
     emit_done(e);
     end_short_jump(e, none);
     emit_no_line(e);

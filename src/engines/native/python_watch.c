@@ -138,12 +138,33 @@ static void load_stored(struct emitter *e, const struct translation *t, unsigned
     emit_byte(e, 0xc0 | (reg & 7));
 }
 
+/* An address that is in a register now: compared as it is. */
+static void emit_look_at_register(struct emitter *e, unsigned reg, uint64_t changed)
+{
+    op_thread(e, OP_COMPARE, reg, FIELD(hot.python_line));
+    jump_if(e, IF_BELOW, changed);
+    op_thread(e, OP_COMPARE, reg, FIELD(hot.python_line_end));
+    jump_if(e, IF_NOT_BELOW, changed);
+}
+
+/* Any other way of storing one, or a number; rax is spilled. */
+static void emit_look_at_stored(struct emitter *e, const struct translation *t, unsigned index,
+                                bool flags, uint64_t changed)
+{
+    load_stored(e, t, index, flags);
+    op_thread(e, OP_SUB, RAX, FIELD(hot.python_line));
+    op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_line_size));
+    jump_if(e, IF_NOT_BELOW, changed);
+}
+
 /* What ran until now is counted for the line that was, unless it has been, and what follows is a
  * block of its own. */
 void python_emit_line_look(struct translation *t, unsigned next)
 {
     struct emitter *e = &t->code;
+    const struct instruction *store = &t->instructions[next - 1];
     bool flags = !flags_dead(t, next), counted = t->run >= next;
+    bool in_register = t->python->layout.ip_bytes == 8 && stores_register(store, 8) && !flags;
     uint64_t target = t->pc + t->offsets[next];
     uint32_t id = new_exit(t, next, EXIT_PYTHON_LINE, target);
     uint64_t code = python_fast_code(t->python, PYTHON_LINE);
@@ -157,22 +178,24 @@ void python_emit_line_look(struct translation *t, unsigned next)
     struct emitter cold = cold_begin();
 
     add_mark(t, MARK_ENGINE, 0, 0, 0);
-    emit_spill(e, RAX);
-    if (flags)
-        save_flags(e);
-    load_stored(e, t, next - 1, flags);
-    op_thread(e, OP_SUB, RAX, FIELD(hot.python_line));
-    op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_line_size));
-    jump_if(e, IF_NOT_BELOW, cold.address);
-    restore(e, flags, 1 << RAX);
-
-    if (!counted) {
-        restore(&cold, flags, 1 << RAX);
-        lines_emit(&cold, &count);
-        emit_spill(&cold, RAX);
+    if (in_register) {
+        emit_look_at_register(e, instruction_reg(store), cold.address);
+    } else {
+        emit_spill(e, RAX);
         if (flags)
-            save_flags(&cold);
+            save_flags(e);
+        emit_look_at_stored(e, t, next - 1, flags, cold.address);
+        restore(e, flags, 1 << RAX);
+        if (!counted)
+            restore(&cold, flags, 1 << RAX);
     }
+
+    if (!counted)
+        lines_emit(&cold, &count);
+    if (!counted || in_register)
+        emit_spill(&cold, RAX);
+    if (!counted && flags)
+        save_flags(&cold);
     emit_event(&cold, id, code, 0);
     restore(&cold, flags, ALL_THREE);
     if (counted) {
