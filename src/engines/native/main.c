@@ -89,7 +89,10 @@
  * only behind its return, with nothing borrowed at the call, a tenth of a sort.
  *
  * Tried, and no gain: returns by the processor's own `ret`, from calls of its own, so that it
- * foresees them (sqlite3 a tenth slower: one more jump a call); leaves that may call something on a
+ * foresees them (sqlite3 a tenth slower: one more jump a call; but a sqlite3 compiled to return by
+ * jumps is no slower, so that there is nothing to gain); large pages for the program's own heap; a copy
+ * of the cache for a child of fork (the kernel takes as long to give the pages as the child does to
+ * translate what it runs); leaves that may call something on a
  * rare way (what is translated twice costs cc1 more than they gain); blocks of half or twice as many
  * branches; large pages for what runs faster in them (they are for what fills up, as giving those
  * takes the kernel a fifth of the time); children of neighbouring contexts near each other in their
