@@ -158,15 +158,15 @@ static void choose_contexts(struct core *core, struct rows *rows)
         const struct plane_root *root = &core->roots[i];
         if (root->plane == PLANE_INHERITED)
             continue;
-        uint32_t i = context_number(root->context) - rows->first;
+        uint32_t at = context_number(root->context) - rows->first;
         if (root->plane && !core->parts[root->plane - 1].dropped)
-            rows->context[i] = 0;
+            rows->context[at] = 0;
         else
-            rows->off[i] = 1;
+            rows->off[at] = 1;
     }
     for (uint32_t i = 0; i < count; i++) {
         struct context *context = tree_context(&core->tree, rows->first + i);
-        if (context->parent) {
+        if (context->parent && context_number(context->parent) >= rows->first) {
             uint32_t parent = context_number(context->parent) - rows->first;
             rows->context[i] = rows->context[parent];
             rows->off[i] = rows->off[parent];
@@ -218,9 +218,11 @@ static void put_pairs(struct writer *writer, const struct core *core, const stru
 static void add_line(const struct core *core, struct rows *rows, const struct count *row)
 {
     const struct context *context = tree_context(&core->tree, counts_row_context(row));
+    uint32_t parent = context_number(context->parent);
 
     rows->self[context_number(context) - rows->first] += row->count;
-    rows->self[context_number(context->parent) - rows->first] -= row->count;
+    if (parent >= rows->first)
+        rows->self[parent - rows->first] -= row->count;
 }
 
 /* Is the row one of those that are written? */
