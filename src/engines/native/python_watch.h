@@ -15,7 +15,7 @@
  * An instruction that may store the frame's instruction pointer is followed, at line detail, by a
  * look at what it has stored:
  *
- *     rax = it - hot.python_line;  not below hot.python_line_size: EXIT_PYTHON_LINE
+ *     below hot.python_line, or not below hot.python_line_end: EXIT_PYTHON_LINE
  *
  * If so, the block is left for one that begins there: most stores stay in their line, and then a
  * run is counted once, as a whole.
