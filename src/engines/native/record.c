@@ -260,11 +260,12 @@ static void write_raw(uint64_t ending, int exit_status)
     raw_path(final, sizeof final, "");
     struct file_sink sink = {{file_write}, files_open(path, O_WRONLY | O_CREAT | O_TRUNC), false};
     uint64_t limit;
-    if (sys_failed(sink.file)) {
-        /* Nobody else knows of it: the program has forbidden itself to make files. */
+    /* Nobody else knows of it if the program has forbidden itself to make files. One that outlives the
+     * recording finds no folder. */
+    if (sink.file == -EACCES || sink.file == -EPERM || sink.file == -EROFS)
         say("the counts of a process are lost: it may not write ", path, NULL);
+    if (sys_failed(sink.file))
         return;
-    }
     process.ending = ending;
     process.exit_status = exit_status;
     files_begin_large(&limit);
