@@ -59,12 +59,13 @@ static inline void emit_load(struct emitter *e, unsigned reg, uint32_t offset)
     emit_thread_operand(e, 0x8b, reg, offset);
 }
 
-static inline void emit_spill(struct emitter *e, unsigned reg)
+/* The register's value waits in its slot, and is put back. (Sequences: emit_spill in vectors.h.) */
+static inline void emit_to_slot(struct emitter *e, unsigned reg)
 {
     emit_store(e, THREAD_SPILL + 8 * reg, reg);
 }
 
-static inline void emit_unspill(struct emitter *e, unsigned reg)
+static inline void emit_from_slot(struct emitter *e, unsigned reg)
 {
     emit_load(e, reg, THREAD_SPILL + 8 * reg);
 }

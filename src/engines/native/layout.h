@@ -51,8 +51,8 @@
 #define THREAD_PENDING      0xd0
 #define THREAD_CACHE_ENTRY  0xd8
 #define THREAD_SPILL        0x100
-#define THREAD_INNER_ENTRY  0x300
+#define THREAD_INNER_ENTRY  0x380
 
-#define VECTORS_BORROWED 6 /* at most; vectors.h */
+#define VECTORS_BORROWED 8 /* at most; vectors.h */
 
 #endif

@@ -206,16 +206,33 @@ void give_vectors(struct translation *t, bool given)
     t->given = given;
 }
 
+/* A register's value waits while an instruction of the program's runs, and is put back. */
+static void emit_put_away(struct translation *t, unsigned reg)
+{
+    if (t->given)
+        emit_to_slot(&t->code, reg);
+    else
+        emit_spill(&t->code, reg);
+}
+
+static void emit_put_back(struct translation *t, unsigned reg)
+{
+    if (t->given)
+        emit_from_slot(&t->code, reg);
+    else
+        emit_unspill(&t->code, reg);
+}
+
 static void emit_limited_state(struct translation *t, unsigned index, const struct copy *copy)
 {
     unsigned spilled = 1 << REGISTER_RAX;
-    emit_spill(&t->code, REGISTER_RAX);
+    emit_put_away(t, REGISTER_RAX);
     add_mark(t, MARK_PROGRAM, t->offsets[index], spilled, t->ahead);
     vectors_emit_limit_state(&t->code);
     add_mark(t, MARK_PROGRAM, t->offsets[index], spilled, t->ahead);
     copy_emit_body(&t->code, copy);
     add_mark(t, MARK_PROGRAM, t->offsets[index + 1], spilled, t->ahead - 1);
-    emit_unspill(&t->code, REGISTER_RAX);
+    emit_put_back(t, REGISTER_RAX);
 }
 
 static void emit_ordinary(struct translation *t, unsigned index)
@@ -242,13 +259,13 @@ static void emit_ordinary(struct translation *t, unsigned index)
         return;
     }
     unsigned spilled = 1 << copy.scratch;
-    emit_spill(e, copy.scratch);
+    emit_put_away(t, copy.scratch);
     add_mark(t, MARK_PROGRAM, here, spilled, t->ahead);
     emit_constant(e, copy.scratch, copy.operand);
     add_mark(t, MARK_PROGRAM, here, spilled, t->ahead);
     copy_emit_body(e, &copy);
     add_mark(t, MARK_PROGRAM, t->offsets[index + 1], spilled, t->ahead - 1);
-    emit_unspill(e, copy.scratch);
+    emit_put_back(t, copy.scratch);
 }
 
 void emit_instruction(struct translation *t, unsigned index)

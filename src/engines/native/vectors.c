@@ -8,15 +8,15 @@
 
 /* The constants, pairs of 64 bits: {n, 0} for n below COUNTS, then: */
 #define COUNTS 256
-enum { CONSTANT_CALL = COUNTS, CONSTANT_PUSH, CONSTANT_POP, CONSTANT_END };
+enum { CONSTANT_CALL = COUNTS, CONSTANT_PUSH, CONSTANT_END };
 _Static_assert(CONSTANT_END * 16 <= CONSTANTS_BYTES, "constants have their room");
 
 /* Components of the processor's extended state. */
 enum { STATE_SSE = 1, STATE_AVX = 2, STATE_OPMASK = 5, STATE_HIGH_256 = 6, STATE_HIGH_16 = 7 };
 
-/* The registers from the highest number down; the last three only with AVX-512. */
-enum { OWN_COUNT, OWN_TOP, OWN_LEAF, OWN_PUSH, OWN_POP, OWN_ONE };
-_Static_assert(OWN_ONE + 1 == VECTORS_BORROWED, "layout.h");
+/* The registers from the highest number down; from OWN_PUSH on only with AVX-512. */
+enum { OWN_COUNT, OWN_TOP, OWN_LEAF, OWN_PUSH, OWN_ONE, OWN_RCX, OWN_RAX, OWN_RSI };
+_Static_assert(OWN_RSI + 1 == VECTORS_BORROWED, "layout.h");
 
 static struct {
     unsigned count, top, leaf; /* register numbers */
@@ -67,7 +67,6 @@ void vectors_write_constants(uint64_t *at, uint64_t address)
         at[2 * i] = i;
     at[2 * CONSTANT_CALL + 1] = 1;
     at[2 * CONSTANT_PUSH] = sizeof(struct stack_entry);
-    at[2 * CONSTANT_POP] = -(uint64_t)sizeof(struct stack_entry);
 }
 
 /* ---- instructions ---- */
@@ -79,7 +78,8 @@ struct vector_op {
 };
 
 static const struct vector_op ADD = {0xd4, 1}, SUBTRACT = {0xfb, 1}, LOAD = {0x6f, 2},
-                              STORE = {0x7f, 2}, TO_GENERAL = {0x7e, 1}, LOAD_64 = {0x7e, 2},
+                              STORE = {0x7f, 2}, TO_GENERAL = {0x7e, 1},
+                              FROM_GENERAL = {0x6e, 1}, LOAD_64 = {0x7e, 2},
                               STORE_64 = {0xd6, 1};
 
 /* What precedes modrm. `first`: vvvv, 0 where the instruction has none. */
@@ -124,17 +124,17 @@ static unsigned own_register(unsigned which)
     return vectors.count - which;
 }
 
+static bool is_constant(unsigned which)
+{
+    return which == OWN_PUSH || which == OWN_ONE;
+}
+
 /* The constant that a register has. */
 static unsigned own_constant(unsigned which)
 {
-    switch (which) {
-    case OWN_PUSH:
+    if (which == OWN_PUSH)
         return CONSTANT_PUSH;
-    case OWN_POP:
-        return CONSTANT_POP;
-    default:
-        return options.line_detail ? 1 : CONSTANT_CALL;
-    }
+    return options.line_detail ? 1 : CONSTANT_CALL;
 }
 
 /* op reg, first, from: all of them among the highest eight */
@@ -287,10 +287,49 @@ void vectors_emit_settle_line(struct emitter *e, unsigned context)
     emit_clear_count(e);
 }
 
+/* vmovq between a vector register and `reg`, one of the first eight */
+static void op_general(struct emitter *e, struct vector_op op, unsigned vector, unsigned reg)
+{
+    emit_prefix(e, op, vector, 0);
+    emit_byte(e, 0xc0 | (vector & 7) << 3 | reg);
+}
+
+/* Which of the vector registers the program's `reg` waits in; 0: in none. */
+static unsigned own_for(unsigned reg)
+{
+    if (!vectors.evex)
+        return 0;
+    switch (reg) {
+    case REGISTER_RAX:
+        return OWN_RAX;
+    case REGISTER_RCX:
+        return OWN_RCX;
+    case REGISTER_RSI:
+        return OWN_RSI;
+    default:
+        return 0;
+    }
+}
+
+void emit_spill(struct emitter *e, unsigned reg)
+{
+    if (own_for(reg))
+        op_general(e, FROM_GENERAL, own_register(own_for(reg)), reg);
+    else
+        emit_to_slot(e, reg);
+}
+
+void emit_unspill(struct emitter *e, unsigned reg)
+{
+    if (own_for(reg))
+        op_general(e, TO_GENERAL, own_register(own_for(reg)), reg);
+    else
+        emit_from_slot(e, reg);
+}
+
 void vectors_emit_load_top(struct emitter *e, unsigned reg)
 {
-    emit_prefix(e, TO_GENERAL, vectors.top, 0);
-    emit_byte(e, 0xc0 | (vectors.top & 7) << 3 | reg);
+    op_general(e, TO_GENERAL, vectors.top, reg);
 }
 
 void vectors_emit_push(struct emitter *e)
@@ -300,7 +339,7 @@ void vectors_emit_push(struct emitter *e)
 
 void vectors_emit_pop(struct emitter *e)
 {
-    op_own_constant(e, ADD, vectors.top, vectors.top, OWN_POP);
+    op_own_constant(e, SUBTRACT, vectors.top, vectors.top, OWN_PUSH);
 }
 
 void vectors_emit_store_own(struct emitter *e)
@@ -335,7 +374,8 @@ void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED])
     op_own(e, LOAD, vectors.leaf, FIELD(leaf_instructions));
     for (unsigned i = OWN_PUSH; i < vectors.borrowed; i++) {
         loads[i] = e->address;
-        op_constant(e, LOAD, own_register(i), 0, own_constant(i));
+        if (is_constant(i))
+            op_constant(e, LOAD, own_register(i), 0, own_constant(i));
     }
 }
 
@@ -487,7 +527,7 @@ void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *cont
             memcpy(thread->vectors[i], &thread->hot.top, 8);
         else if (i == OWN_LEAF)
             memcpy(thread->vectors[i], &thread->leaf_instructions, 16);
-        else
+        else if (is_constant(i))
             memcpy(thread->vectors[i], constant_value(own_constant(i)), 16);
         swap_in_frame(state, own_register(i), thread->vectors[i]);
     }
@@ -501,4 +541,7 @@ void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *cont
     memcpy(&thread->instructions, thread->vectors[OWN_COUNT], 16);
     memcpy(&thread->hot.top, thread->vectors[OWN_TOP], 8);
     memcpy(&thread->leaf_instructions, thread->vectors[OWN_LEAF], 16);
+    for (unsigned reg = 0; reg < 8; reg++)
+        if (own_for(reg))
+            memcpy(&thread->spill[reg], thread->vectors[own_for(reg)], 8);
 }

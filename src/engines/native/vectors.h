@@ -5,14 +5,16 @@
  *   top     the shadow stack's top
  *   leaf    {instructions executed, calls made} by the leaf that runs (leaves.h); else {0, 1}; at
  *           line detail it is free for whoever needs one
- *   and, where there is AVX-512, constants: what a push adds to top, what a pop does, and what a
- *   call sets count to, or one to be added to a counter at line detail
+ *   and, where there is AVX-512, two constants, what a push adds to top, and what a call sets count
+ *   to, or one to be added to a counter at line detail; and the program's rax, rcx and rsi while a
+ *   sequence borrows those
  *
  * Why registers: kept in memory, each is a chain of stores and loads that every block, call and
  * return waits for; an add to a vector register takes one cycle, needs no other register and
- * leaves the flags alone. Why vector registers: the program rarely has a use for all of them.
- * Where there is AVX-512 they are xmm26 to xmm31, which only its own instructions reach; else
- * xmm13 to xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
+ * leaves the flags alone. What a sequence puts away at a call and takes back a few instructions later
+ * is a seventh of the time of perl and python3 if it goes through memory. Why vector registers: the
+ * program rarely has a use for all of them. Where there is AVX-512 they are xmm24 to xmm31, which only
+ * its own instructions reach, and of those of libc few the lowest of them; else xmm13 to xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
  *
  * The program's values wait in thread.vectors. Around its instructions that name one of them,
  * or all of them (xsave, vzeroall), the registers change places; and so they do whenever a thread
@@ -33,6 +35,11 @@ bool vectors_init(bool narrow);
  * cache address `address`. */
 #define CONSTANTS_BYTES 8192u
 void vectors_write_constants(uint64_t *at, uint64_t address);
+
+/* The program's value of a register waits while a sequence borrows it, and is put back: in a vector
+ * register, if there is one for it and those are the cache's, else in thread.spill. */
+void emit_spill(struct emitter *e, unsigned reg);
+void emit_unspill(struct emitter *e, unsigned reg);
 
 /* count += {instructions, 0}; of the second, there may be fewer than none */
 void vectors_emit_count(struct emitter *e, unsigned instructions);
@@ -78,7 +85,7 @@ void vectors_emit_store_own(struct emitter *e);
 void vectors_emit_load_own(struct emitter *e);
 
 /* A signal found the registers in the cache's use: the frame gets the program's values, the thread
- * gets what it counted. */
+ * gets what it counted, and thread.spill what waits in them. */
 void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *context);
 
 /* A signal found the thread on its way into the cache: the rest of what vectors_emit_take does. */
