@@ -38,12 +38,12 @@ static void emit_add_constant(struct emitter *e, unsigned reg, uint64_t value)
         op_far(e, OP_LEA, reg, reg, value);
         return;
     }
-    emit_spill(e, RDX);
+    emit_to_slot(e, RDX); /* rsi is borrowed too */
     emit_constant(e, RDX, value);
     emit_bytes(e, "\x48\x8d", 2); /* lea reg, [reg + rdx] */
     emit_byte(e, 0x04 | reg << 3);
     emit_byte(e, RDX << 3 | reg);
-    emit_unspill(e, RDX);
+    emit_from_slot(e, RDX);
 }
 
 /* rcx is zero if it was `address`; on if so, else by way of the jump's target. Flags stay. */

@@ -15,8 +15,8 @@ _Static_assert(CONSTANT_END * 16 <= CONSTANTS_BYTES, "constants have their room"
 enum { STATE_SSE = 1, STATE_AVX = 2, STATE_OPMASK = 5, STATE_HIGH_256 = 6, STATE_HIGH_16 = 7 };
 
 /* The registers from the highest number down; from OWN_PUSH on only with AVX-512. */
-enum { OWN_COUNT, OWN_TOP, OWN_LEAF, OWN_PUSH, OWN_ONE, OWN_RCX, OWN_RAX, OWN_RSI };
-_Static_assert(OWN_RSI + 1 == VECTORS_BORROWED, "layout.h");
+enum { OWN_COUNT, OWN_TOP, OWN_LEAF, OWN_PUSH, OWN_ONE, OWN_RCX, OWN_RAX, OWN_RDX_RSI };
+_Static_assert(OWN_RDX_RSI + 1 == VECTORS_BORROWED, "layout.h");
 
 static struct {
     unsigned count, top, leaf; /* register numbers */
@@ -304,8 +304,9 @@ static unsigned own_for(unsigned reg)
         return OWN_RAX;
     case REGISTER_RCX:
         return OWN_RCX;
+    case REGISTER_RDX:
     case REGISTER_RSI:
-        return OWN_RSI;
+        return OWN_RDX_RSI;
     default:
         return 0;
     }

@@ -6,8 +6,8 @@
  *   leaf    {instructions executed, calls made} by the leaf that runs (leaves.h); else {0, 1}; at
  *           line detail it is free for whoever needs one
  *   and, where there is AVX-512, two constants, what a push adds to top, and what a call sets count
- *   to, or one to be added to a counter at line detail; and the program's rax, rcx and rsi while a
- *   sequence borrows those
+ *   to, or one to be added to a counter at line detail; and the program's rax, rcx, and rdx or rsi
+ *   while a sequence borrows those
  *
  * Why registers: kept in memory, each is a chain of stores and loads that every block, call and
  * return waits for; an add to a vector register takes one cycle, needs no other register and
@@ -37,7 +37,8 @@ bool vectors_init(bool narrow);
 void vectors_write_constants(uint64_t *at, uint64_t address);
 
 /* The program's value of a register waits while a sequence borrows it, and is put back: in a vector
- * register, if there is one for it and those are the cache's, else in thread.spill. */
+ * register, if there is one for it and those are the cache's, else in thread.spill. rdx and rsi have
+ * the same one: where both are borrowed, one goes to its slot (emit_to_slot). */
 void emit_spill(struct emitter *e, unsigned reg);
 void emit_unspill(struct emitter *e, unsigned reg);
 
