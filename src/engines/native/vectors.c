@@ -15,8 +15,8 @@ _Static_assert(CONSTANT_END * 16 <= CONSTANTS_BYTES, "constants have their room"
 enum { STATE_SSE = 1, STATE_AVX = 2, STATE_OPMASK = 5, STATE_HIGH_256 = 6, STATE_HIGH_16 = 7 };
 
 /* The registers from the highest number down; from OWN_PUSH on only with AVX-512. */
-enum { OWN_COUNT, OWN_TOP, OWN_LEAF, OWN_PUSH, OWN_ONE, OWN_RCX, OWN_RAX, OWN_RDX_RSI };
-_Static_assert(OWN_RDX_RSI + 1 == VECTORS_BORROWED, "layout.h");
+enum { OWN_COUNT, OWN_TOP, OWN_LEAF, OWN_RCX, OWN_RAX, OWN_RDX_RSI, OWN_PUSH, OWN_ONE };
+_Static_assert(OWN_ONE + 1 == VECTORS_BORROWED, "layout.h");
 
 static struct {
     unsigned count, top, leaf; /* register numbers */
@@ -54,7 +54,7 @@ bool vectors_init(bool narrow)
     vectors.top = vectors.evex ? 30 : 14;
     vectors.leaf = vectors.count - OWN_LEAF;
     vectors.running = vectors.count;
-    vectors.borrowed = vectors.evex ? VECTORS_BORROWED : OWN_LEAF + 1;
+    vectors.borrowed = vectors.evex ? VECTORS_BORROWED : OWN_PUSH;
     vectors.high_16 = cpuid(0xd, STATE_HIGH_16).ebx;
     vectors.high_256 = cpuid(0xd, STATE_HIGH_256).ebx;
     return true;
@@ -297,8 +297,6 @@ static void op_general(struct emitter *e, struct vector_op op, unsigned vector, 
 /* Which of the vector registers the program's `reg` waits in; 0: in none. */
 static unsigned own_for(unsigned reg)
 {
-    if (!vectors.evex)
-        return 0;
     switch (reg) {
     case REGISTER_RAX:
         return OWN_RAX;
@@ -373,7 +371,7 @@ void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED])
     op_own(e, LOAD_64, vectors.top, FIELD(hot.top));
     loads[OWN_LEAF] = e->address;
     op_own(e, LOAD, vectors.leaf, FIELD(leaf_instructions));
-    for (unsigned i = OWN_PUSH; i < vectors.borrowed; i++) {
+    for (unsigned i = OWN_RCX; i < vectors.borrowed; i++) {
         loads[i] = e->address;
         if (is_constant(i))
             op_constant(e, LOAD, own_register(i), 0, own_constant(i));

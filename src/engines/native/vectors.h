@@ -5,16 +5,16 @@
  *   top     the shadow stack's top
  *   leaf    {instructions executed, calls made} by the leaf that runs (leaves.h); else {0, 1}; at
  *           line detail it is free for whoever needs one
- *   and, where there is AVX-512, two constants, what a push adds to top, and what a call sets count
- *   to, or one to be added to a counter at line detail; and the program's rax, rcx, and rdx or rsi
- *   while a sequence borrows those
+ *   and the program's rax, rcx, and rdx or rsi while a sequence borrows those
+ *   and, where there is AVX-512, two constants: what a push adds to top, and what a call sets count
+ *   to, or one to be added to a counter at line detail
  *
  * Why registers: kept in memory, each is a chain of stores and loads that every block, call and
  * return waits for; an add to a vector register takes one cycle, needs no other register and
  * leaves the flags alone. What a sequence puts away at a call and takes back a few instructions later
  * is a seventh of the time of perl and python3 if it goes through memory. Why vector registers: the
  * program rarely has a use for all of them. Where there is AVX-512 they are xmm24 to xmm31, which only
- * its own instructions reach, and of those of libc few the lowest of them; else xmm13 to xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
+ * its own instructions reach, and of those of libc few the lowest of them; else xmm10 to xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
  *
  * The program's values wait in thread.vectors. Around its instructions that name one of them,
  * or all of them (xsave, vzeroall), the registers change places; and so they do whenever a thread
