@@ -50,6 +50,7 @@ struct hot {
     struct context *current;
     struct stack_entry *top;   /* one past the newest entry; there is always the bottom one */
     struct stack_entry *limit; /* top == limit: no room, core_grow_stack first */
+    struct stack_entry *base;  /* of the stack: how deep it is */
     /* (newest entry's stack_pointer - 8 - sp), unsigned, above this: core_jump. Catches a stack
      * pointer above the frame and one that is suspiciously far below it in one comparison. */
     uint64_t reach;
@@ -61,9 +62,9 @@ struct hot {
     uint64_t python_state;     /* its thread state: while the evaluator runs, readable memory */
     uint64_t python_word;      /* address of the word with the current frame, as above */
     uint64_t python_ip;        /* address of the frame's instruction pointer: readable memory */
-    uint64_t python_line;      /* where the running line begins, as an instruction pointer */
-    uint64_t python_line_size; /* and how far it reaches */
-    uint64_t python_line_end;  /* their sum: for pointers that are addresses, which wrap nowhere */
+    uint64_t python_line;      /* where the running line begins, as an instruction pointer, */
+    uint64_t python_line_end;  /* and where it ends */
+    uint64_t python_line_size; /* their difference, where the engine wants it */
     /* One past the newest Python entry of the stack, and where there is no room for another. */
     struct python_entry *python_top, *python_limit;
 };

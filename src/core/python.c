@@ -76,11 +76,11 @@ static void add_base(const struct core *core, struct thread *thread, uint64_t de
     };
 }
 
-static void watch_line(struct hot *hot, uint64_t line, uint64_t size)
+static void watch_line(struct hot *hot, uint64_t line, uint64_t end)
 {
     hot->python_line = line;
-    hot->python_line_size = size;
-    hot->python_line_end = line + size;
+    hot->python_line_end = end;
+    hot->python_line_size = end - line;
 }
 
 /* Where no frame is known, inline code looks at readable memory: for lines, */
@@ -127,7 +127,7 @@ static void watch(struct core *core, const struct thread *thread)
         return;
     }
     hot->python_ip = entry->frame + core->python.module->layout.frame_ip;
-    watch_line(hot, entry->place.line, entry->place.line_size);
+    watch_line(hot, entry->place.line, entry->place.line_end);
 }
 
 /* The newest entry is what runs. */
@@ -225,10 +225,10 @@ struct context *python_take_line(struct core *core, struct context *from,
     struct code_function *line = range ? range->function : NULL;
 
     place->line = pointer;
-    place->line_size = 1;
+    place->line_end = pointer + 1;
     if (range && offset >= range->start && offset < range->end) {
         place->line = place->first + range->start / layout->ip_unit;
-        place->line_size = (range->end - range->start) / layout->ip_unit;
+        place->line_end = place->first + range->end / layout->ip_unit;
     }
     if (range && !range->line && is_line(from))
         return from;
@@ -259,7 +259,7 @@ void python_line_changed(struct core *core, struct thread *thread)
     struct python_entry *entry = newest(frames);
     take_line(core, entry);
     hot->current = entry->context;
-    watch_line(hot, entry->place.line, entry->place.line_size);
+    watch_line(hot, entry->place.line, entry->place.line_end);
     core_keep_room(core, thread);
 }
 

@@ -134,10 +134,9 @@ struct python_module {
 /* Where a frame is in its source; all zero where lines are not asked for. */
 struct python_place {
     const struct python_lines *lines; /* of its code */
+    void *steps;                      /* the engine's own, of the context's plane */
+    uint64_t line, line_end;          /* hot.python_line and .python_line_end */
     uint64_t first;                   /* the instruction pointer at the code's first instruction */
-    uint64_t line;                    /* hot.python_line and .python_line_size */
-    uint64_t line_size;
-    void *steps; /* the engine's own, of the context's plane */
 };
 
 struct python_entry {
@@ -292,11 +291,17 @@ struct python_line_range {
     struct code_function *function; /* of the line; NULL until it is asked for */
 };
 
+/* The same as instruction pointers, from the code's first one on. */
+struct python_line_bounds {
+    uint64_t start, end;
+};
+
 struct python_lines {
     struct code_function *function;
     uint32_t table_bytes, range_count;
     uint8_t *table; /* as the program has it */
     struct python_line_range *ranges;
+    struct python_line_bounds *bounds; /* of each */
     /* By instruction, two bytes each, from the one before the first on: which range it is in. Not of
      * all: code may be longer than its table says. */
     uint64_t range_of_count;

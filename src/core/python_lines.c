@@ -221,8 +221,20 @@ static void index_ranges(struct python_lines *lines)
     }
 }
 
-static struct python_lines *lines_new(uint8_t format, struct code_function *function,
-                                      const uint8_t *bytes, uint32_t size_bytes)
+static struct python_line_bounds *bounds_new(const struct python_lines *lines, uint8_t unit_bytes)
+{
+    struct python_line_bounds *bounds =
+        platform_allocate((lines->range_count + 1) * sizeof *bounds);
+
+    for (uint32_t i = 0; i < lines->range_count; i++)
+        bounds[i] = (struct python_line_bounds){lines->ranges[i].start / unit_bytes,
+                                                lines->ranges[i].end / unit_bytes};
+    return bounds;
+}
+
+static struct python_lines *lines_new(const struct python_layout *layout,
+                                      struct code_function *function, const uint8_t *bytes,
+                                      uint32_t size_bytes)
 {
     struct python_lines read = {
         .function = function,
@@ -231,9 +243,10 @@ static struct python_lines *lines_new(uint8_t format, struct code_function *func
     };
 
     __builtin_memcpy(read.table, bytes, size_bytes);
-    uint32_t most = read_ranges(&read, format, NULL);
+    uint32_t most = read_ranges(&read, layout->line_format, NULL);
     read.ranges = platform_allocate((most + 1) * sizeof *read.ranges);
-    read.range_count = read_ranges(&read, format, read.ranges);
+    read.range_count = read_ranges(&read, layout->line_format, read.ranges);
+    read.bounds = bounds_new(&read, layout->ip_unit);
     read.range_of_count = indexed_instructions(&read);
     struct python_lines *lines =
         platform_allocate(sizeof *lines + read.range_of_count * sizeof *lines->range_of);
@@ -251,7 +264,7 @@ static struct python_lines *find_lines(struct python *python, struct code_functi
     for (; python->lines[at]; at = (at + 1) & (python->lines_capacity - 1))
         if (same_lines(python->lines[at], function, bytes, size_bytes))
             return python->lines[at];
-    python->lines[at] = lines_new(python->module->layout.line_format, function, bytes, size_bytes);
+    python->lines[at] = lines_new(&python->module->layout, function, bytes, size_bytes);
     python->lines_count++;
     return python->lines[at];
 }

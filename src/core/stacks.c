@@ -201,6 +201,7 @@ void core_grow_stack(struct core *core, struct thread *thread)
     stack->base = base;
     stack->limit = base + 2 * count;
     thread->hot->limit = stack->limit;
+    thread->hot->base = stack->base;
 }
 
 /* ---- planes ---- */
@@ -292,6 +293,7 @@ void stack_load(struct core *core, struct thread *thread, struct stack *stack)
     hot->current = stack->saved.current;
     hot->top = stack->saved.top;
     hot->limit = stack->limit;
+    hot->base = stack->base;
     hot->pending_site = stack->saved.pending_site;
     hot->reach = STACK_FIRST_REACH;
     move_to_plane(core, stack, hot);

@@ -50,36 +50,42 @@ void emit_foresee_call(struct emitter *e, const struct python_layout *layout)
     emit_prefetch(e, RAX, 0);
 }
 
-/* The entry at rdx has what the slot in rax says, as hot does; what is asked for when the line changes
- * is fetched. Loses rcx. */
-static void emit_take_call(struct emitter *e, const struct python_layout *layout)
+/* cmp dword [slot in rax], 0 */
+static void compare_field(struct emitter *e, int8_t slot_offset)
 {
-    if (layout->ip_bytes == 8) {
-        op_memory(e, OP_LOAD, RCX, RAX, CALL(code));
-        op_far(e, OP_LEA, RCX, RCX, layout->code_bytes);
-        op_far(e, OP_STORE, RCX, RDX, OWN(place.first));
-    } else {
-        set_constant(e, RDX, OWN(place.first), 0);
-    }
-    op_memory(e, OP_LOAD, RCX, RAX, CALL(lines));
-    op_far(e, OP_STORE, RCX, RDX, OWN(place.lines));
+    emit_bytes(e, "\x83\x78", 2);
+    emit_byte(e, slot_offset);
+    emit_byte(e, 0);
+}
+
+/* The entry at rdx has the place that the slot in rax says, as hot does; what is asked for when the
+ * line changes is fetched. Loses rcx. */
+static void emit_take_place(struct emitter *e)
+{
+    _Static_assert(CALL(steps) == CALL(lines) + 8 && OWN(place.steps) == OWN(place.lines) + 8,
+                   "a pair");
+    _Static_assert(CALL(line_end) == CALL(line) + 8 && OWN(place.line_end) == OWN(place.line) + 8,
+                   "a pair");
     op_memory(e, OP_LOAD, RCX, RAX, CALL(steps));
-    op_far(e, OP_STORE, RCX, RDX, OWN(place.steps));
     emit_prefetch(e, RCX, 0);
-    op_memory(e, OP_LOAD, RCX, RAX, CALL(line));
-    op_far(e, OP_STORE, RCX, RDX, OWN(place.line));
-    emit_store(e, FIELD(hot.python_line), RCX);
-    op_memory32(e, OP_LOAD, RCX, RAX, CALL(line_size));
-    op_far(e, OP_STORE, RCX, RDX, OWN(place.line_size));
-    emit_store(e, FIELD(hot.python_line_size), RCX);
-    op_memory(e, OP_ADD, RCX, RAX, CALL(line));
-    emit_store(e, FIELD(hot.python_line_end), RCX);
-    op_memory32(e, OP_LOAD, RCX, RAX, CALL(line_context));
-    emit_store(e, FIELD(python_line_context), RCX);
-    emit_prefetch(e, RCX, 0);
-    op_memory(e, OP_LOAD, RCX, RAX, CALL(counters));
+    vectors_emit_load_pair(e, RAX, CALL(lines));
+    vectors_emit_store_pair(e, RDX, OWN(place.lines));
+    vectors_emit_load_pair(e, RAX, CALL(line));
+    vectors_emit_store_pair(e, RDX, OWN(place.line));
+    vectors_emit_tell_pair(e, FIELD(hot.python_line));
+}
+
+/* One more call of the function that the slot in rax is for; its counters are the thread's. Loses
+ * rcx. */
+static void emit_take_call(struct emitter *e)
+{
+    op_memory32(e, OP_LOAD, RCX, RAX, CALL(called));
+    compare_field(e, CALL(counts));
+    uint8_t *made = jump_ahead(e, IF_EQUAL);
+    emit_increment(e, RCX, CONTEXT(calls));
+    end_short_jump(e, made);
+    op_memory(e, OP_LOAD, RCX, RCX, CONTEXT(counters));
     emit_store(e, FIELD(counters), RCX);
-    op_memory32(e, OP_LOAD, RAX, RAX, CALL(called));
 }
 
 void emit_known_call(struct emitter *e, const struct python_layout *layout, struct jumps *elsewhere)
@@ -89,6 +95,7 @@ void emit_known_call(struct emitter *e, const struct python_layout *layout, stru
     emit_slot(e);
     op_memory(e, OP_COMPARE, RCX, RAX, CALL(code));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+    emit_set_first(e, layout);
     op_memory32(e, OP_LOAD, RCX, RAX, CALL(from));
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
@@ -96,7 +103,12 @@ void emit_known_call(struct emitter *e, const struct python_layout *layout, stru
     emit_frame_pointer(e, layout);
     op_memory(e, OP_COMPARE, RCX, RAX, CALL(pointer));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
-    emit_take_call(e, layout);
+    emit_take_place(e);
+    emit_load(e, RCX, FIELD(hot.current));
+    vectors_emit_settle_line(e, RCX);
+    emit_take_call(e);
+    op_memory32(e, OP_LOAD, RAX, RAX, CALL(line_context));
+    emit_prefetch(e, RAX, 0);
 }
 
 /* The slot of the code in rcx says for good that there was such a call. Loses rax. */
@@ -112,6 +124,23 @@ static void remember_field(struct emitter *e, int entry_offset, int8_t slot_offs
 {
     op_far(e, OP_LOAD, RCX, RDX, entry_offset);
     op_memory(e, OP_STORE, RCX, RAX, slot_offset);
+}
+
+static void set_counts(struct emitter *e, uint32_t counts)
+{
+    emit_bytes(e, "\xc7\x40", 2); /* mov dword [rax + counts], counts */
+    emit_byte(e, CALL(counts));
+    emit_u32(e, counts);
+}
+
+static void remember_counts(struct emitter *e, const struct python_layout *layout)
+{
+    set_counts(e, 0);
+    emit_load(e, RCX, FIELD(target));
+    uint8_t *made = jump_if_made(e, layout);
+    set_counts(e, 1);
+    if (made)
+        end_short_jump(e, made);
 }
 
 /* The function's context is older than that of its line, so that four bytes name it too; the caller's
@@ -135,12 +164,10 @@ void emit_remember_call(struct emitter *e, const struct python_layout *layout)
     remember_field(e, OWN(place.lines), CALL(lines));
     remember_field(e, OWN(place.steps), CALL(steps));
     remember_field(e, OWN(place.line), CALL(line));
-    op_far(e, OP_LOAD, RCX, RDX, OWN(place.line_size));
-    op_memory32(e, OP_STORE, RCX, RAX, CALL(line_size));
+    remember_field(e, OWN(place.line_end), CALL(line_end));
     emit_load(e, RCX, FIELD(python_called));
     op_memory32(e, OP_STORE, RCX, RAX, CALL(called));
-    op_memory(e, OP_LOAD, RCX, RCX, CONTEXT(counters));
-    op_memory(e, OP_STORE, RCX, RAX, CALL(counters));
+    remember_counts(e, layout);
     emit_load(e, RCX, FIELD(python_line_context));
     op_memory32(e, OP_STORE, RCX, RAX, CALL(line_context));
     end_far_jump(e, too_far);

@@ -25,12 +25,11 @@ struct jumps;
 /* Contexts are where four bytes can name them, or not remembered. */
 struct python_call_slot {
     uint32_t from, called, line_context;
-    uint32_t line_size;
+    uint32_t counts; /* as a call: a generator is called when it goes on, not when it is made */
     uint64_t code, pointer;
-    const struct python_lines *lines;
+    const struct python_lines *lines; /* from here on as in python_place */
     void *steps;
-    uint64_t line;
-    uint64_t counters;
+    uint64_t line, line_end;
 };
 
 #define PYTHON_CALL_SLOTS 2048
@@ -48,8 +47,8 @@ void python_calls_forget(struct native_thread *thread, uint64_t code);
 void emit_foresee_call(struct emitter *e, const struct python_layout *layout);
 
 /* The frame in thread.target comes next: if this is a call that is known, the entry at rdx, one past
- * the newest, has its line, rax is the function's context, thread.python_line_context the line's, and
- * thread.counters are theirs. Else on to `elsewhere`. Loses rax and rcx. */
+ * the newest, has its place, the line that calls has what ran, the call is counted, thread.counters are
+ * where it counts, and rax is the line's context. Else on to `elsewhere`. Loses rax and rcx. */
 void emit_known_call(struct emitter *e, const struct python_layout *layout,
                      struct jumps *elsewhere);
 

@@ -11,9 +11,7 @@
 #include "engines/native/record.h"
 #include "engines/native/text.h"
 
-#define SLOT(member)       ((int8_t)offsetof(struct child_slot, member))
-#define GENERATOR_FLAGS    0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
-#define OWNED_BY_GENERATOR 1
+#define SLOT(member) ((int8_t)offsetof(struct child_slot, member))
 
 /* Out of the cache, by thread.exit_id; in again, to thread.code. */
 static uint64_t slow, enter;
@@ -33,13 +31,12 @@ static bool has_lines(void)
     return core.options.python_lines;
 }
 
-/* rcx = the stack; rax = the depth of its shadow */
+/* rax = the depth of the shadow stack */
 static void emit_depth(struct emitter *e)
 {
     _Static_assert(sizeof(struct stack_entry) == 32, "shifted by 5");
-    emit_stack(e);
     vectors_emit_load_top(e, RAX);
-    op_far(e, OP_SUB, RAX, RCX, STACK(base));
+    op_thread(e, OP_SUB, RAX, FIELD(hot.base));
     emit_bytes(e, "\x48\xc1\xf8\x05", 4); /* sar rax, 5 */
 }
 
@@ -101,8 +98,7 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
         emit_done(e);
 }
 
-/* Back to the frame before the newest one: thread.target is it, rcx the stack, rdx one past the
- * newest. */
+/* Back to the frame before the newest one: rax, as thread.target, is it, rdx one past the newest. */
 static void emit_frame_back(struct emitter *e, const struct python_layout *layout)
 {
     emit_store(e, FIELD(hot.python_frame), RAX);
@@ -125,12 +121,7 @@ static void emit_frame_back(struct emitter *e, const struct python_layout *layou
 /* The new entry at rdx has the lines of the code in rcx, whose slot is in rax. Loses rcx. */
 static void emit_code_lines(struct emitter *e, const struct python_layout *layout)
 {
-    if (layout->ip_bytes == 8) {
-        op_far(e, OP_LEA, RCX, RCX, layout->code_bytes);
-        op_far(e, OP_STORE, RCX, RDX, OWN(place.first));
-    } else {
-        set_constant(e, RDX, OWN(place.first), 0);
-    }
+    emit_set_first(e, layout);
     op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct python_code_slot, lines));
     op_register(e, OP_TEST, RCX, RCX);
     jump_if(e, IF_EQUAL, slow);
@@ -186,36 +177,22 @@ static void emit_child(struct emitter *e)
 }
 
 /* What ran is for the context in rdx; one more call of the one in rax, which is counted with what
- * runs there; but lines have contexts of their own. A generator is called when it goes on, not when
- * its function makes it. Loses rcx. */
+ * runs there; but lines have contexts of their own. Loses rcx. */
 static void emit_count_call(struct emitter *e, const struct python_layout *layout)
 {
-    uint8_t *runs = NULL, *makes = NULL;
     if (has_lines())
         vectors_emit_settle_line(e, RDX);
-    if (layout->frame_owner) {
-        emit_load(e, RCX, FIELD(target));
-        compare_byte(e, RCX, layout->frame_owner, OWNED_BY_GENERATOR);
-        runs = jump_ahead(e, IF_EQUAL);
-        emit_frame_code(e, layout);
-        emit_bytes(e, "\xf7\x81", 2); /* test dword [rcx + code_flags], GENERATOR_FLAGS */
-        emit_u32(e, layout->code_flags);
-        emit_u32(e, GENERATOR_FLAGS);
-        makes = jump_ahead(e, IF_NOT_EQUAL);
-        end_short_jump(e, runs);
-    }
-    if (has_lines()) {
-        emit_bytes(e, "\x48\x83\x40", 3); /* add qword [rax + calls], 1 */
-        emit_byte(e, CONTEXT(calls));
-        emit_byte(e, 1);
-    } else {
+    emit_load(e, RCX, FIELD(target));
+    uint8_t *made = jump_if_made(e, layout);
+    if (has_lines())
+        emit_increment(e, RAX, CONTEXT(calls));
+    else
         vectors_emit_settle(e, RDX, true);
-    }
-    if (!makes)
+    if (!made)
         return;
     emit_bytes(e, "\xeb\x00", 2); /* jmp over the rest */
     uint8_t *counted = e->out;
-    end_short_jump(e, makes);
+    end_short_jump(e, made);
     if (!has_lines())
         vectors_emit_settle(e, RDX, false);
     end_short_jump(e, counted);
@@ -224,8 +201,14 @@ static void emit_count_call(struct emitter *e, const struct python_layout *layou
 /* The entry at rdx is of the same activation of the evaluator as the one before it. Loses rax. */
 static void emit_same_activation(struct emitter *e)
 {
-    move(e, RDX, NEWEST(depth), RDX, OWN(depth));
-    move(e, RDX, NEWEST(state), RDX, OWN(state));
+    _Static_assert(OWN(state) == OWN(depth) + 8, "a pair");
+    if (has_lines()) {
+        vectors_emit_load_pair(e, RDX, NEWEST(depth));
+        vectors_emit_store_pair(e, RDX, OWN(depth));
+    } else {
+        move(e, RDX, NEWEST(depth), RDX, OWN(depth));
+        move(e, RDX, NEWEST(state), RDX, OWN(state));
+    }
     move(e, RDX, NEWEST(word), RDX, OWN(word));
     set_constant(e, RDX, OWN(base), 0);
 }
@@ -246,7 +229,6 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
     emit_same_activation(e);
     if (!has_lines())
         set_constant(e, RDX, OWN(place.lines), 0);
-    emit_stack(e);
     emit_set_top(e, 1);
     emit_done(e);
 }
@@ -257,14 +239,7 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
  * thread.counters are where that counts. */
 static void emit_called(struct emitter *e, const struct python_layout *layout)
 {
-    struct jumps unknown = {0};
-    uint8_t *known = NULL;
     emit_store(e, FIELD(python_entry), RDX);
-    if (has_lines()) {
-        emit_known_call(e, layout, &unknown);
-        known = jump_always_ahead(e);
-        jumps_end(e, &unknown);
-    }
     emit_code(e, layout);
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
     emit_child(e);
@@ -276,7 +251,6 @@ static void emit_called(struct emitter *e, const struct python_layout *layout)
     emit_load(e, RAX, FIELD(python_called));
     op_memory(e, OP_LOAD, RCX, RAX, CONTEXT(counters));
     emit_store(e, FIELD(counters), RCX);
-    end_far_jump(e, known);
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
 }
 
@@ -296,7 +270,6 @@ static void emit_shim_push(struct emitter *e, const struct python_layout *layout
     move(e, RDX, NEWEST(context), RDX, OWN(context));
     emit_same_activation(e);
     set_constant(e, RDX, OWN(place.lines), 0);
-    emit_stack(e);
     emit_set_top(e, 1);
     op_far(e, OP_LEA, RDX, RDX, ENTRY_BYTES);
 }
@@ -334,6 +307,12 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
         jump_if(e, IF_NOT_EQUAL, slow);
     }
     emit_refuse_shim(e, layout);
+    if (has_lines()) {
+        struct jumps unknown = {0};
+        emit_known_call(e, layout, &unknown);
+        emit_frame_push(e, layout);
+        jumps_end(e, &unknown);
+    }
     emit_called(e, layout);
     emit_count_call(e, layout);
     if (has_lines())
@@ -424,6 +403,15 @@ uint64_t python_slow_code(void)
     return slow;
 }
 
+/* Which exit it is stands before where the event's code goes on. Loses rax. */
+static void emit_tell_exit(struct emitter *e)
+{
+    emit_load(e, RAX, FIELD(code));
+    emit_bytes(e, "\x8b\x40\xfc", 3);     /* mov eax, [rax - 4] */
+    emit_bytes(e, "\x65\x89\x04\x25", 4); /* mov gs:[exit_id], eax */
+    emit_u32(e, THREAD_EXIT_ID);
+}
+
 void python_fast_init(void)
 {
     struct emitter cold = cold_begin();
@@ -432,6 +420,7 @@ void python_fast_init(void)
     vectors_emit_load_own(&cold);
     jump_through_thread(&cold, FIELD(code));
     slow = cold.address;
+    emit_tell_exit(&cold);
     emit_tell_current(&cold);
     vectors_emit_store_own(&cold);
     store_thread_constant(&cold, FIELD(in_cache), 0);

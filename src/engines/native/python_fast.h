@@ -23,8 +23,8 @@
 enum python_event { PYTHON_ENTER, PYTHON_FRAME, PYTHON_LEAVE, PYTHON_LINE, PYTHON_EVENTS };
 
 /* The cache address where `event` is dealt with, for code of `module`. It is gone to with rax, rcx
- * and rdx spilled and the flags free, exit_id set, all that ran counted, and goes on at
- * thread.code. PYTHON_FRAME: thread.target is the frame. Emits cold code. */
+ * and rdx spilled and the flags free, all that ran counted, and goes on at thread.code, before which
+ * stands the number of its exit. PYTHON_FRAME: thread.target is the frame. Emits cold code. */
 uint64_t python_fast_code(struct python_module *module, enum python_event event);
 
 /* The same for other events, which are always told. */

@@ -13,11 +13,13 @@
 #define CONTEXT_SHIFT 7 /* their size */
 #define STEPS(member) ((int8_t)offsetof(struct context, slots[0].member))
 #define LINES(member) ((int8_t)offsetof(struct python_lines, member))
-#define RANGE(member) ((int8_t)offsetof(struct python_line_range, member))
 
 _Static_assert(sizeof(struct python_line_slot) == 32, "what the hash is shifted for");
 _Static_assert(sizeof(struct context) == 1 << CONTEXT_SHIFT, "contexts are one after the other");
-_Static_assert(sizeof(struct python_line_range) == 3 << 3, "found by their numbers");
+_Static_assert(sizeof(struct python_line_bounds) == 1 << 4, "found by their numbers");
+_Static_assert(OWN(place.line_end) == OWN(place.line) + 8, "a pair");
+_Static_assert(offsetof(struct hot, python_line_end) == offsetof(struct hot, python_line) + 8,
+               "a pair");
 
 /* What a thread that has run no Python knows. */
 static struct python_line_slot no_lines[PYTHON_LINE_SLOTS];
@@ -65,7 +67,7 @@ void python_remember_line(struct native_thread *thread, struct context *from,
     struct context *context = python_take_line(&core, from, &place, pointer);
     uint64_t offset = pointer - place.first;
     bool fits = layout->ip_bytes == 4 || (uint64_t)(int32_t)offset == offset;
-    if (!fits || place.line_size > UINT32_MAX)
+    if (!fits || place.line_end - place.line > UINT32_MAX)
         return;
     if (thread->python_lines == no_lines)
         thread->python_lines = arena_allocate(sizeof no_lines);
@@ -75,7 +77,7 @@ void python_remember_line(struct native_thread *thread, struct context *from,
         .lines = (uintptr_t)place.lines >> PYTHON_LINES_SHIFT,
         .pointer = offset,
         .line = place.line - place.first,
-        .line_size = place.line_size,
+        .line_size = place.line_end - place.line,
     };
     if (!(context->function->flags & CODE_FUNCTION_LINE))
         return;
@@ -135,9 +137,8 @@ static void emit_set_line(struct emitter *e, unsigned base, int entry)
 /* And is as long as rax says. */
 static void emit_set_size(struct emitter *e, unsigned base, int entry)
 {
-    op_far(e, OP_STORE, RAX, base, entry + OWN(place.line_size));
-    emit_store(e, FIELD(hot.python_line_size), RAX);
     op_far(e, OP_ADD, RAX, base, entry + OWN(place.line));
+    op_far(e, OP_STORE, RAX, base, entry + OWN(place.line_end));
     emit_store(e, FIELD(hot.python_line_end), RAX);
 }
 
@@ -179,22 +180,15 @@ void emit_line_step(struct emitter *e, const struct python_layout *layout, int e
 }
 
 /* The entry at rdx + `entry` is in the range with the number in rcx, which is lost, as is rax. */
-static void emit_take_range(struct emitter *e, const struct python_layout *layout, int entry)
+static void emit_take_range(struct emitter *e, int entry)
 {
-    const bool halves = layout->ip_unit == 2;
-    emit_bytes(e, "\x8d\x0c\x49", 3); /* lea ecx, [rcx + rcx * 2] */
-    emit_bytes(e, "\xc1\xe1\x03", 3); /* shl ecx, 3 */
+    emit_bytes(e, "\xc1\xe1\x04", 3); /* shl ecx, 4 */
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.lines));
-    op_memory(e, OP_ADD, RCX, RAX, LINES(ranges));
-    op_memory32(e, OP_LOAD, RAX, RCX, RANGE(start));
-    if (halves)
-        emit_bytes(e, "\xd1\xe8", 2); /* shr eax, 1 */
-    emit_set_line(e, RDX, entry);
-    op_memory32(e, OP_LOAD, RAX, RCX, RANGE(end));
-    op_memory32(e, OP_SUB, RAX, RCX, RANGE(start));
-    if (halves)
-        emit_bytes(e, "\xd1\xe8", 2);
-    emit_set_size(e, RDX, entry);
+    op_memory(e, OP_ADD, RCX, RAX, LINES(bounds));
+    vectors_emit_load_twice(e, RDX, entry + OWN(place.first));
+    vectors_emit_add_pair(e, RCX);
+    vectors_emit_store_pair(e, RDX, entry + OWN(place.line));
+    vectors_emit_tell_pair(e, FIELD(hot.python_line));
 }
 
 /* The same by the function's steps, the instruction pointer in rcx: rdx stays, rax and rcx are lost.
@@ -226,7 +220,7 @@ static void emit_function_step(struct emitter *e, const struct python_layout *la
         op_far(e, OP_STORE, RAX, RDX, entry + OWN(context));
         emit_store(e, FIELD(hot.current), RAX);
     }
-    emit_take_range(e, layout, entry);
+    emit_take_range(e, entry);
 }
 
 void emit_line_first(struct emitter *e, const struct python_layout *layout, uint64_t slow)
@@ -261,7 +255,6 @@ void emit_no_line(struct emitter *e)
     emit_constant(e, RAX, (uint64_t)&core.python.nowhere);
     emit_store(e, FIELD(hot.python_ip), RAX);
     store_thread_constant(e, FIELD(hot.python_line), 0);
-    store_thread_constant(e, FIELD(hot.python_line_size), -1);
     store_thread_constant(e, FIELD(hot.python_line_end), -1);
     emit_done(e);
 }
@@ -273,17 +266,11 @@ void emit_line_watch(struct emitter *e, const struct python_layout *layout, int 
     /* Asked for when the line changes: until then they are fetched. */
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.steps));
     emit_prefetch(e, RAX, 0);
-    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(context));
-    emit_prefetch(e, RAX, 0);
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(frame));
     op_far(e, OP_LEA, RAX, RAX, layout->frame_ip);
     emit_store(e, FIELD(hot.python_ip), RAX);
-    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.line));
-    emit_store(e, FIELD(hot.python_line), RAX);
-    op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.line_size));
-    emit_store(e, FIELD(hot.python_line_size), RAX);
-    op_far(e, OP_ADD, RAX, RDX, entry + OWN(place.line));
-    emit_store(e, FIELD(hot.python_line_end), RAX);
+    vectors_emit_load_pair(e, RDX, entry + OWN(place.line));
+    vectors_emit_tell_pair(e, FIELD(hot.python_line));
     emit_done(e);
     end_short_jump(e, none);
     emit_no_line(e);
@@ -293,12 +280,9 @@ void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t s
 {
     struct jumps elsewhere = {0};
     emit_load(e, RDX, FIELD(hot.python_top));
-    compare_zero(e, RDX, NEWEST(place.lines));
-    jump_if(e, IF_EQUAL, slow);
-    op_far(e, OP_LOAD, RCX, RDX, NEWEST(context));
-    op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
+    op_far(e, OP_LOAD, RAX, RDX, NEWEST(context));
+    op_thread(e, OP_COMPARE, RAX, FIELD(hot.current));
     jump_if(e, IF_NOT_EQUAL, slow);
-    op_register(e, OP_LOAD, RAX, RCX);
     op_far(e, OP_LOAD, RCX, RDX, NEWEST(frame));
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.python_frame));
     jump_if(e, IF_NOT_EQUAL, slow);
@@ -310,6 +294,8 @@ void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t s
     emit_done(e);
 
     jumps_end(e, &elsewhere);
+    compare_zero(e, RDX, NEWEST(place.lines));
+    jump_if(e, IF_EQUAL, slow);
     emit_store(e, FIELD(python_entry), RDX);
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(frame));
     emit_line_pointer(e, layout, 0);

@@ -106,6 +106,17 @@ static inline void emit_frame_code(struct emitter *e, const struct python_layout
     op_constant8(e, 4, RCX, -8);
 }
 
+/* The entry at rdx is of the code in rcx, which is lost. */
+static inline void emit_set_first(struct emitter *e, const struct python_layout *layout)
+{
+    if (layout->ip_bytes == 8) {
+        op_far(e, OP_LEA, RCX, RCX, layout->code_bytes);
+        op_far(e, OP_STORE, RCX, RDX, OWN(place.first));
+    } else {
+        set_constant(e, RDX, OWN(place.first), 0);
+    }
+}
+
 /* rcx = the instruction pointer of the frame in rcx */
 static inline void emit_frame_pointer(struct emitter *e, const struct python_layout *layout)
 {
@@ -115,6 +126,26 @@ static inline void emit_frame_pointer(struct emitter *e, const struct python_lay
     }
     emit_bytes(e, "\x8b\x89", 2); /* mov ecx, [rcx + frame_ip] */
     emit_u32(e, layout->frame_ip);
+}
+
+#define GENERATOR_FLAGS    0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
+#define OWNED_BY_GENERATOR 1
+
+/* A generator is called when it goes on, not when its function makes it. For the frame in rcx, which is
+ * lost: a jump to be ended with end_short_jump, if it is made; NULL: of this Python, none is seen. */
+static inline uint8_t *jump_if_made(struct emitter *e, const struct python_layout *layout)
+{
+    if (!layout->frame_owner)
+        return NULL;
+    compare_byte(e, RCX, layout->frame_owner, OWNED_BY_GENERATOR);
+    uint8_t *runs = jump_ahead(e, IF_EQUAL);
+    emit_frame_code(e, layout);
+    emit_bytes(e, "\xf7\x81", 2); /* test dword [rcx + code_flags], GENERATOR_FLAGS */
+    emit_u32(e, layout->code_flags);
+    emit_u32(e, GENERATOR_FLAGS);
+    uint8_t *made = jump_ahead(e, IF_NOT_EQUAL);
+    end_short_jump(e, runs);
+    return made;
 }
 
 /* Jumps that end at the same place. */
@@ -149,9 +180,10 @@ static inline void emit_stack(struct emitter *e)
     op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
 }
 
-/* There are `more` entries now on the stack in rcx than those that end at rdx. Loses rax. */
+/* There are `more` entries now than those that end at rdx. Loses rax and rcx. */
 static inline void emit_set_top(struct emitter *e, int more)
 {
+    emit_stack(e);
     add_constant(e, RCX, STACK(python.count), more);
     op_far(e, OP_LEA, RAX, RDX, more * ENTRY_BYTES);
     emit_store(e, FIELD(hot.python_top), RAX);

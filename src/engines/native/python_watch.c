@@ -26,22 +26,20 @@ static void load_from_rax(struct emitter *e, uint32_t offset)
     emit_u32(e, offset);
 }
 
-/* On to the event's code, and back here. rax is spilled, and the flags are saved if they are live.
+/* On to the event's code, and back here; which exit it is stands before that. rax is spilled, and the flags are saved if they are live.
  * `uncounted` instructions belong to what was before the event, and their block counts them later;
  * fewer than none: has counted them already. */
 static void emit_event(struct emitter *e, uint32_t id, uint64_t code, int uncounted)
 {
-    const unsigned store_bytes = 13, jump_bytes = 5;
-    emit_bytes(e, "\x65\xc7\x04\x25", 4); /* mov dword gs:[exit_id], id */
-    emit_u32(e, THREAD_EXIT_ID);
-    emit_u32(e, id);
+    const unsigned store_bytes = 13, jump_bytes = 5, id_bytes = 4;
     emit_spill(e, RCX);
     emit_spill(e, RDX);
     if (options.line_detail) /* runs are counted by now */
         uncounted = 0;
     vectors_emit_add(e, uncounted);
-    store_thread_constant(e, FIELD(code), e->address + store_bytes + jump_bytes);
+    store_thread_constant(e, FIELD(code), e->address + store_bytes + jump_bytes + id_bytes);
     emit_jump(e, code);
+    emit_u32(e, id);
     vectors_emit_add(e, -uncounted);
 }
 
@@ -152,9 +150,7 @@ static void emit_look_at_stored(struct emitter *e, const struct translation *t, 
                                 bool flags, uint64_t changed)
 {
     load_stored(e, t, index, flags);
-    op_thread(e, OP_SUB, RAX, FIELD(hot.python_line));
-    op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_line_size));
-    jump_if(e, IF_NOT_BELOW, changed);
+    emit_look_at_register(e, RAX, changed);
 }
 
 /* What ran until now is counted for the line that was, unless it has been, and what follows is a

@@ -277,6 +277,7 @@ static void give_stack_back(struct native_thread *child)
     arena_release(child->lent_entries, size);
     maker->hot.top = child->lent_stack->base + child->lent_count;
     maker->hot.limit = child->lent_stack->limit;
+    maker->hot.base = child->lent_stack->base;
     maker->thread->hot = &maker->hot;
 }
 

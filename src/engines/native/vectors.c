@@ -71,16 +71,15 @@ void vectors_write_constants(uint64_t *at, uint64_t address)
 
 /* ---- instructions ---- */
 
-/* All in map 0F; `pp` is the prefix 66, F3 in the encoding's own numbers. */
+/* All in map 0F; `pp` is the prefix 66, F3 or F2 in the encoding's own numbers. */
 struct vector_op {
     uint8_t opcode;
     uint8_t pp;
 };
 
 static const struct vector_op ADD = {0xd4, 1}, SUBTRACT = {0xfb, 1}, LOAD = {0x6f, 2},
-                              STORE = {0x7f, 2}, TO_GENERAL = {0x7e, 1},
-                              FROM_GENERAL = {0x6e, 1}, LOAD_64 = {0x7e, 2},
-                              STORE_64 = {0xd6, 1};
+                              STORE = {0x7f, 2}, TO_GENERAL = {0x7e, 1}, FROM_GENERAL = {0x6e, 1},
+                              LOAD_TWICE = {0x12, 3}, LOAD_64 = {0x7e, 2}, STORE_64 = {0xd6, 1};
 
 /* What precedes modrm. `first`: vvvv, 0 where the instruction has none. */
 static void emit_vex(struct emitter *e, struct vector_op op, unsigned reg, unsigned first,
@@ -285,6 +284,40 @@ void vectors_emit_settle_line(struct emitter *e, unsigned context)
     op_registers(e, ADD, vectors.leaf, vectors.leaf, vectors.count);
     op_word(e, STORE_64, context, offsetof(struct context, calls));
     emit_clear_count(e);
+}
+
+/* op leaf, first, [base + offset] */
+static void op_pair(struct emitter *e, struct vector_op op, unsigned first, unsigned base,
+                    int offset)
+{
+    emit_prefix(e, op, vectors.leaf, first);
+    emit_byte(e, 0x80 | (vectors.leaf & 7) << 3 | base);
+    emit_u32(e, offset);
+}
+
+void vectors_emit_load_pair(struct emitter *e, unsigned base, int offset)
+{
+    op_pair(e, LOAD, 0, base, offset);
+}
+
+void vectors_emit_store_pair(struct emitter *e, unsigned base, int offset)
+{
+    op_pair(e, STORE, 0, base, offset);
+}
+
+void vectors_emit_tell_pair(struct emitter *e, uint32_t field)
+{
+    op_own(e, STORE, vectors.leaf, field);
+}
+
+void vectors_emit_load_twice(struct emitter *e, unsigned base, int offset)
+{
+    op_pair(e, LOAD_TWICE, 0, base, offset);
+}
+
+void vectors_emit_add_pair(struct emitter *e, unsigned base)
+{
+    op_pair(e, ADD, vectors.leaf, base, 0);
 }
 
 /* vmovq between a vector register and `reg`, one of the first eight */

@@ -64,6 +64,14 @@ void vectors_emit_settle_leaf(struct emitter *e, unsigned context);
 /* Line detail: [base + offset] += 1, the offset a multiple of 8; flags stay. */
 void vectors_emit_increment(struct emitter *e, unsigned base, int offset);
 
+/* Line detail: two words at a time, by way of a register that is free there. pair = [base + offset];
+ * [base + offset] = pair; gs:[field] = pair; pair = {[base + offset], the same}; pair += [base]. */
+void vectors_emit_load_pair(struct emitter *e, unsigned base, int offset);
+void vectors_emit_store_pair(struct emitter *e, unsigned base, int offset);
+void vectors_emit_tell_pair(struct emitter *e, uint32_t field);
+void vectors_emit_load_twice(struct emitter *e, unsigned base, int offset);
+void vectors_emit_add_pair(struct emitter *e, unsigned base);
+
 void vectors_emit_load_top(struct emitter *e, unsigned reg);
 void vectors_emit_push(struct emitter *e);
 void vectors_emit_pop(struct emitter *e);
