@@ -1,8 +1,8 @@
 /*
  * assemble.h: the instructions that sequences are made of, and the way they borrow registers.
  *
- * A sequence borrows rax, rcx and rdx, those of returns rcx and rsi, whose values wait in their spill
- * slots, and the flags, which wait in thread.saved_flags as lahf and seto have them.
+ * A sequence borrows rax, rcx and rdx, those of returns rcx and rsi, whose values wait (emit_spill), and
+ * the flags, which wait in thread.saved_flags as lahf and seto have them.
  */
 #ifndef TRUEFLAME_NATIVE_ASSEMBLE_H
 #define TRUEFLAME_NATIVE_ASSEMBLE_H

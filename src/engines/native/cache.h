@@ -17,7 +17,7 @@
  * for as long.
  *
  * A block has, for every place in its code where a signal may find it, a `struct mark`: the
- * program's pc and which registers are away in their spill slots there. So a fault or an
+ * program's pc and which registers wait elsewhere there. So a fault or an
  * asynchronous signal can always be told the exact state of the program.
  */
 #ifndef TRUEFLAME_NATIVE_CACHE_H

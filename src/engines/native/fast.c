@@ -2,7 +2,7 @@
  * fast.c: the sequences that calls become, so that nearly all of them stay inside the cache.
  * returns.c has those of returns, jumps.c those of indirect jumps and the entries of blocks.
  *
- * A sequence borrows rax and rcx, rarely rdx, whose values wait in their spill slots. The count and
+ * A sequence borrows rax and rcx, rarely rdx, whose values wait (emit_spill in vectors.h). The count and
  * the shadow stack's top are in vector registers (vectors.h), so nothing here waits for memory
  * that was just written, except, at line detail, for the current context.
  *

@@ -4,7 +4,7 @@
  * To count takes two instructions, if the arithmetic flags are free and a register is. An
  * instruction that overwrites a register without reading it has one to give until then; if it
  * cannot fault, no state of the program lies between, and else the register's value is kept in its
- * spill slot, where marks find it. Any other register is spilled and put back; flags that are live
+ * place, where marks find it. Any other register is spilled and put back; flags that are live
  * make it two more instructions.
  */
 #ifndef TRUEFLAME_NATIVE_LINE_PLACE_H

@@ -32,8 +32,8 @@
  *     signal_frames.c what handlers find on the stack  shared_memory.c  of System V
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
- * heap are then never touched (but for two that code in the cache borrows), and leaving the cache
- * costs sixteen stores. What the engine needs of its own it finds through gs; programs that use gs
+ * heap are then never touched (but for some vector registers that code in the cache borrows), and
+ * leaving the cache costs sixteen stores. What the engine needs of its own it finds through gs; programs that use gs
  * themselves are refused when they do. Why at a fixed address: everything the program can see stands where it stood, whatever the build.
  *
  * Why our own decoder: see x86_64/decode.h.
@@ -60,7 +60,7 @@
  *   - with --repeatable threads run for other spans than under the reference engine.
  *
  * Where the time goes: a call and its return are about forty instructions more, eight of them to
- * borrow and give back two registers; the rest is the shadow entry, the child's lookup and the
+ * borrow and give back two registers, which wait in vector registers; the rest is the shadow entry, the child's lookup and the
  * count's way to the contexts, whose memory is not always near. A leaf's are twenty (leaves.h): a
  * third of the calls of sqlite3, a fifth of those of cc1, most of a sort. One through the PLT is
  * five more, once its slot is bound. Counting itself is one vector add for some segments. An
@@ -70,9 +70,9 @@
  * them waiting for a counter's memory; cc1's contexts touch 30 MB of counters. A call of CPython's
  * evaluator and its return are a hundred and thirty (python_fast.c).
  * With Python's lines, a run of the evaluator is counted by two instructions and a running count of
- * the line's; what watching adds is mostly such events: thirty nanoseconds a call, some two hundred
- * instructions to enter the evaluator, for the frame, its line and the way back, and ten a change of
- * lines, half of which waits for memory. Before that, a program that imports much pays for its
+ * the line's; what watching adds is mostly such events: about twenty nanoseconds for a call that C
+ * makes and its return, some two hundred instructions to enter the evaluator, for the frame and the way
+ * back, and five for a change of lines, more where it waits for memory. Before that, a program that imports much pays for its
  * contexts: what C runs for a line of Python has its own below that line, half as many again, and
  * about two microseconds for each.
  * Of a run of cc1, a call every forty instructions and 130,000 contexts, samples find 74 in a
@@ -84,7 +84,9 @@
  * What a call and its return cost is not in their instructions: alone in a loop they are less than two
  * nanoseconds more. It is in the branches that are taken, of which a large program has more than the
  * processor remembers: landings, entries and side exits that take one less made cc1 and sqlite3 a
- * tenth faster, and children that are not in each other's way cc1 another tenth. A tail call through a
+ * tenth faster, and children that are not in each other's way cc1 another tenth. And it is in what goes
+ * through memory for a few instructions: with the borrowed registers in thread.spill, as they were,
+ * perl and python3 take a sixth longer, sqlite3 and cc1 a twelfth. A tail call through a
  * PLT slot that leads straight on is a twentieth of sqlite3; a leaf's context that is looked for
  * only behind its return, with nothing borrowed at the call, a tenth of a sort.
  *
@@ -105,7 +107,7 @@
  * begin in every cache line instead of every other; indirect calls that become direct ones after eight
  * calls, not eight contexts (half as many samples in what is shared, and not faster); at line detail,
  * counters in the order of how many contexts use them (half their memory, but no time: every function
- * is made anew for it). Without any settling of counts sqlite3 would be seven in a hundred faster;
+ * is made anew for it); saved flags in a vector register, in the place of a constant. Without any settling of counts sqlite3 would be seven in a hundred faster;
  * twelve more instructions a call, whatever they are, make it four or five slower.
  * What no engine of call paths gets around: clang compiling a file of templates has a context for every
  * 800 instructions, 15 million in all, and takes twelve times as long.
