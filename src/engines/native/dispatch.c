@@ -408,6 +408,7 @@ uint64_t thread_dispatch(struct native_thread *thread)
     lock_give(&cache.lock);
     signals_safe_point(thread);
     fast_enter(thread);
+    fast_leave_by(thread, vectors_upper_in_use(thread));
     return code;
 }
 

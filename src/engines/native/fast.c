@@ -41,7 +41,8 @@
 
 /* Cache addresses of code that all blocks share. */
 static struct {
-    uint64_t leave; /* out of the cache: the registers become the program's */
+    /* Out of the cache: the registers become the program's, by whether it uses their upper halves. */
+    uint64_t leave[2];
     uint64_t enter; /* in, to thread.cache_pc */
     uint64_t enter_end, enter_loads[VECTORS_BORROWED];
 } common;
@@ -373,14 +374,14 @@ void emit_tell_current(struct emitter *e)
     emit_store(e, FIELD(hot.current), RAX);
 }
 
-static uint64_t leave_code(void)
+static uint64_t leave_code(enum vectors_given given)
 {
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
     emit_spill(&cold, RAX);
     emit_tell_current(&cold);
     emit_unspill(&cold, RAX);
-    vectors_emit_give(&cold);
+    vectors_emit_give(&cold, given);
     store_thread_constant(&cold, FIELD(in_cache), 0);
     jump_through_thread(&cold, FIELD(leave));
     cold_end(&cold);
@@ -392,7 +393,7 @@ static uint64_t enter_code(void)
     struct emitter cold = cold_begin();
     uint64_t address = cold.address;
     store_thread_constant(&cold, FIELD(in_cache), 1);
-    vectors_emit_take(&cold, common.enter_loads);
+    vectors_emit_take(&cold, GIVEN_WHOLE, common.enter_loads);
     jump_through_thread(&cold, FIELD(cache_pc));
     common.enter_end = cold.address;
     cold_end(&cold);
@@ -410,7 +411,8 @@ void fast_init(void)
     foreseen_init();
     vectors_write_constants((uint64_t *)cache_writable(CACHE_CONSTANTS),
                             CACHE_START + CACHE_CONSTANTS);
-    common.leave = leave_code();
+    common.leave[true] = leave_code(GIVEN_WHOLE);
+    common.leave[false] = vectors_have_halves() ? leave_code(GIVEN_LOWER) : common.leave[true];
     common.enter = enter_code();
     core.no_landing = returns_init();
     leaves_init();
@@ -429,9 +431,20 @@ void fast_finish_entry(struct native_thread *thread, struct sigcontext *context)
     context->rip = thread->cache_pc;
 }
 
+void fast_leave_by(struct native_thread *thread, bool upper)
+{
+    thread->exit_entry = common.leave[upper];
+}
+
+void fast_emit_leave_by(struct emitter *e, bool upper)
+{
+    if (common.leave[false] != common.leave[true])
+        store_thread_constant(e, FIELD(exit_entry), common.leave[upper]);
+}
+
 void fast_init_thread(struct native_thread *thread)
 {
-    thread->exit_entry = common.leave;
+    fast_leave_by(thread, true);
     thread->cache_entry = common.enter;
     thread->leave = (uint64_t)thread_leave_cache;
     children_init_thread(thread);

@@ -20,6 +20,11 @@ void fast_init_thread(struct native_thread *thread);
 /* A signal came on the way into the cache: the thread is in. */
 void fast_finish_entry(struct native_thread *thread, struct sigcontext *context);
 
+/* How the thread leaves the cache: does the program use the upper halves of vector registers that the
+ * cache borrows? The same as code of the cache. */
+void fast_leave_by(struct native_thread *thread, bool upper);
+void fast_emit_leave_by(struct emitter *e, bool upper);
+
 /* ---- pieces of sequences, for jumps.c and returns.c ---- */
 
 /* Where the current context is while a thread runs in the cache. At function detail it is that of

@@ -139,7 +139,7 @@ static void emit_segment_count(struct translation *t, const struct plan *plan)
 {
     if (options.line_detail || plan->place == 0) /* a signal had better not step through it */
         add_mark(t, MARK_PROGRAM, t->offsets[plan->place], 0, t->ahead);
-    give_vectors(t, false);
+    give_vectors(t, GIVEN_NOT);
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     if (!options.line_detail)
         vectors_emit_count(&t->code, t->uncounted);
@@ -157,8 +157,12 @@ static void emit_segment_instruction(struct translation *t, const struct plan *p
     const struct line_count *count = &plan->where.count;
     bool touched = vectors_touched(&t->instructions[index], t->source + t->offsets[index]);
     bool borrows = plan->adds && plan->placed && index == plan->place;
-    if (touched || t->instructions[index].class != CLASS_ORDINARY)
-        give_vectors(t, touched);
+    if (touched) {
+        give_vectors(t, vectors_wanted(&t->instructions[index]));
+        t->upper_zero = vectors_zeroed_by(&t->instructions[index]);
+    } else if (t->instructions[index].class != CLASS_ORDINARY) {
+        give_vectors(t, GIVEN_NOT);
+    }
     if (t->python && index == plan->end - 1) {
         unsigned listed = plan->end - plan->first;
         emit_python_last(t, index, plan->counted > listed ? plan->counted - listed : 0);
@@ -171,7 +175,7 @@ static void emit_segment_instruction(struct translation *t, const struct plan *p
     t->ahead--;
     t->frame_stored |= python_may_set_frame(t, index);
     if (python_may_set_line(t, index)) {
-        give_vectors(t, false);
+        give_vectors(t, GIVEN_NOT);
         add_mark(t, MARK_PROGRAM, t->offsets[index + 1], 0, t->ahead);
         python_emit_line_look(t, index + 1);
     }

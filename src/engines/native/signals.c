@@ -198,6 +198,7 @@ static void deliver(struct native_thread *thread, unsigned number, siginfo_t *in
 resume:
     registers_to_frame(thread, &kernel->uc_mcontext);
     thread->cache_pc = thread_enter(thread);
+    fast_leave_by(thread, true); /* what is in the frame was not looked at */
     kernel->uc_mcontext.rip = thread->cache_entry;
     memcpy(&kernel->uc_sigmask, &mask, 8);
     mask_is(thread, mask);
@@ -477,6 +478,7 @@ _Noreturn void signals_call_return(struct native_thread *thread)
     thread->pc = context.uc_mcontext.rip;
     alternate_from_frame(thread, &context.uc_stack);
     thread->cache_pc = thread_enter(thread);
+    fast_leave_by(thread, true);
     context.uc_mcontext.rip = thread->cache_entry;
     context.uc_stack =
         (stack_t){.ss_sp = (void *)thread->signal_stack, .ss_size = SIGNAL_STACK_BYTES};

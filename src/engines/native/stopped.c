@@ -49,9 +49,11 @@ bool take_program_state(struct native_thread *thread, struct sigcontext *context
     registers_from_frame(thread, context);
     if (!mark->given)
         vectors_give_in_frame(thread, context);
+    else if (mark->spilled & MARK_LOWER)
+        vectors_add_upper_in_frame(thread, context);
     fast_stopped(thread);
     for (unsigned i = 0; i < 16; i++)
-        if (mark->spilled >> i & 1)
+        if ((mark->spilled & ~MARK_LOWER) >> i & 1)
             thread->registers[i] = thread->spill[i];
     thread->pc = block->pc + mark->pc_offset;
     turns_take_back(thread, mark->ahead);

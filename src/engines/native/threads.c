@@ -108,6 +108,7 @@ static void begin_stack(struct native_thread *thread)
 struct native_thread *threads_first(uint64_t stack_pointer)
 {
     struct native_thread *thread = thread_new(stack_pointer);
+    fast_leave_by(thread, false); /* the kernel has cleared all registers */
     begin_stack(thread);
     thread->tid = sys(gettid);
     thread->actions = signals_new_actions(NULL);
@@ -300,6 +301,7 @@ static struct native_thread *child_of(struct native_thread *maker, uint64_t flag
     lock_take(&cache.lock);
     begin_turns(maker, flags);
     struct native_thread *child = thread_new(sp);
+    fast_leave_by(child, vectors_upper_in_use(maker));
     if (flags & CLONE_VFORK)
         lend_stack(maker, child);
     else

@@ -8,6 +8,7 @@
 #include "engines/native/translate.h"
 #include "engines/native/assemble.h"
 #include "engines/native/branches.h"
+#include "engines/native/fast.h"
 #include "engines/native/foreseen.h"
 #include "engines/native/jumps.h"
 #include "engines/native/leaves.h"
@@ -135,8 +136,8 @@ void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset, un
     t->marks[t->mark_count++] = (struct mark){
         .offset = offset + after,
         .kind = kind,
-        .spilled = spilled,
-        .given = t->given,
+        .spilled = spilled | (t->given == GIVEN_LOWER ? MARK_LOWER : 0),
+        .given = t->given != GIVEN_NOT,
         .looked = t->looked,
         .ahead = ahead,
         .pc_offset = pc_offset,
@@ -193,16 +194,18 @@ uint64_t branch_target(const struct translation *t, unsigned index)
     return t->pc + t->offsets[index + 1] + t->instructions[index].immediate;
 }
 
-void give_vectors(struct translation *t, bool given)
+void give_vectors(struct translation *t, enum vectors_given given)
 {
-    if (given == t->given)
+    if (given == t->given || (given == GIVEN_LOWER && t->given == GIVEN_WHOLE))
         return;
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     uint64_t loads[VECTORS_BORROWED];
+    if (t->given)
+        vectors_emit_take(&t->code, t->given, loads);
+    if (t->given == GIVEN_WHOLE)
+        fast_emit_leave_by(&t->code, !t->upper_zero);
     if (given)
-        vectors_emit_give(&t->code);
-    else
-        vectors_emit_take(&t->code, loads);
+        vectors_emit_give(&t->code, given);
     t->given = given;
 }
 
@@ -277,7 +280,7 @@ void emit_instruction(struct translation *t, unsigned index)
     case CLASS_ORDINARY:
         emit_ordinary(t, index);
         if (t->end == END_REQUEST && index + 1 == t->count) {
-            give_vectors(t, false);
+            give_vectors(t, GIVEN_NOT);
             emit_stub(&t->code, new_exit(t, index, EXIT_REQUEST, next));
         }
         break;
@@ -371,7 +374,7 @@ static void emit_block(struct translation *t)
         emit_segment(t, first, end);
     }
     uint64_t next = t->pc + t->source_size;
-    give_vectors(t, false);
+    give_vectors(t, GIVEN_NOT);
     add_mark(t, MARK_PROGRAM, t->source_size, 0, 0);
     if (t->python)
         python_emit_end(t);
@@ -420,7 +423,8 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf, struct com
     t->pc = pc;
     t->source = (const uint8_t *)pc;
     t->count = t->mark_count = t->segment_count = t->side_count = t->uncounted = 0;
-    t->given = t->looked = false;
+    t->given = GIVEN_NOT;
+    t->looked = false;
     t->run = 0;
     t->source_size = 0;
     t->part = part;

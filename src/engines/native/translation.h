@@ -7,6 +7,7 @@
 #include "engines/native/cache.h"
 #include "engines/native/copy.h"
 #include "engines/native/lines.h"
+#include "engines/native/vectors.h"
 
 #define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
 #define BRANCHES_MAX     8   /* and as many segments */
@@ -48,9 +49,10 @@ struct translation {
     bool looked;                  /* at line detail, since the segment was counted */
     bool ends_code;               /* python_watch.c: a code object */
     bool plt;
-    bool leaf;    /* leaves.h */
-    bool checked; /* the source may change: compared at every entry */
-    bool given;   /* the vector registers are the program's here */
+    bool leaf;                /* leaves.h */
+    bool checked;             /* the source may change: compared at every entry */
+    enum vectors_given given; /* the vector registers */
+    bool upper_zero;          /* after what they were given to */
     struct {
         uint8_t
             *end; /* of a branch ahead, to what follows the call's sequence; NULL: there is none */
@@ -78,7 +80,7 @@ void emit_report(struct translation *t, unsigned index, enum exit_kind kind);
 void emit_linkable(struct emitter *e, uint32_t id);
 
 /* The vector registers are the program's from here on, or the cache's. */
-void give_vectors(struct translation *t, bool given);
+void give_vectors(struct translation *t, enum vectors_given given);
 
 /* What the block's instruction `index` becomes. */
 void emit_instruction(struct translation *t, unsigned index);

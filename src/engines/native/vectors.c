@@ -71,6 +71,11 @@ void vectors_write_constants(uint64_t *at, uint64_t address)
 
 /* ---- instructions ---- */
 
+bool vectors_have_halves(void)
+{
+    return !vectors.evex;
+}
+
 /* All in map 0F; `pp` is the prefix 66, F3 or F2 in the encoding's own numbers. */
 struct vector_op {
     uint8_t opcode;
@@ -386,18 +391,28 @@ void vectors_emit_load_own(struct emitter *e)
     op_own(e, LOAD_64, vectors.top, FIELD(hot.top));
 }
 
-void vectors_emit_give(struct emitter *e)
+static void op_program(struct emitter *e, struct vector_op op, unsigned which,
+                       enum vectors_given given)
+{
+    if (given == GIVEN_WHOLE)
+        op_whole(e, op, own_register(which), FIELD(vectors[which]));
+    else
+        op_own(e, op, own_register(which), FIELD(vectors[which]));
+}
+
+void vectors_emit_give(struct emitter *e, enum vectors_given given)
 {
     vectors_emit_store_own(e);
     op_own(e, STORE, vectors.leaf, FIELD(leaf_instructions));
     for (unsigned i = 0; i < vectors.borrowed; i++)
-        op_whole(e, LOAD, own_register(i), FIELD(vectors[i]));
+        op_program(e, LOAD, i, given);
 }
 
-void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED])
+void vectors_emit_take(struct emitter *e, enum vectors_given given,
+                       uint64_t loads[VECTORS_BORROWED])
 {
     for (unsigned i = 0; i < vectors.borrowed; i++)
-        op_whole(e, STORE, own_register(i), FIELD(vectors[i]));
+        op_program(e, STORE, i, given);
     loads[OWN_COUNT] = e->address;
     op_own(e, LOAD, vectors.count, FIELD(instructions));
     loads[OWN_TOP] = e->address;
@@ -408,6 +423,8 @@ void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED])
         loads[i] = e->address;
         if (is_constant(i))
             op_constant(e, LOAD, own_register(i), 0, own_constant(i));
+        else if (vectors_have_halves()) /* nothing above them any more */
+            op_constant(e, LOAD, own_register(i), 0, 0);
     }
 }
 
@@ -456,7 +473,8 @@ static bool evex_names_ours(const struct instruction *instruction, const uint8_t
     if (!vectors.evex)
         return true;
     /* Some take four registers from a multiple of four on. */
-    return is_ours(reg) || is_ours(first) || is_ours(first | 3) || is_ours(rm) || is_ours(index);
+    return is_ours(reg) || is_ours(first) || is_ours(first | 3) ||
+           (modrm >= 0xc0 ? is_ours(rm) : is_ours(index));
 }
 
 static bool is_vector_opcode(const struct instruction *instruction)
@@ -476,21 +494,29 @@ static bool is_vector_opcode(const struct instruction *instruction)
     }
 }
 
+static bool is_zeroing(const struct instruction *instruction) /* vzeroupper, vzeroall */
+{
+    return instruction->encoding != ENCODING_LEGACY && instruction->map == 1 &&
+           instruction->opcode == 0x77;
+}
+
 static bool narrow_names_ours(const struct instruction *instruction)
 {
     if (instruction->encoding == ENCODING_LEGACY) {
         if (!is_vector_opcode(instruction))
             return false;
     } else {
-        bool zeroes = instruction->map == 1 && instruction->opcode == 0x77; /* vzeroupper, -all */
         bool by_immediate =
             instruction->immediate_size && is_ours(instruction->immediate >> 4 & 15);
-        if (zeroes || by_immediate || is_ours(instruction->vector_register))
+        if (is_zeroing(instruction) || by_immediate || is_ours(instruction->vector_register))
             return true;
     }
     unsigned index = (instruction->rex & 2) << 2 | (instruction->sib >> 3 & 7); /* of gathers */
-    return is_ours(instruction_reg(instruction)) || is_ours(instruction_rm(instruction)) ||
-           (instruction->encoding != ENCODING_LEGACY && instruction->sib && is_ours(index));
+    if (is_ours(instruction_reg(instruction)))
+        return true;
+    if (instruction->modrm >= 0xc0)
+        return is_ours(instruction_rm(instruction));
+    return instruction->encoding != ENCODING_LEGACY && instruction->sib && is_ours(index);
 }
 
 bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes)
@@ -500,6 +526,33 @@ bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes
     if (instruction->encoding == ENCODING_EVEX)
         return evex_names_ours(instruction, bytes);
     return !vectors.evex && narrow_names_ours(instruction);
+}
+
+/* SSE instructions leave alone what they do not know of. */
+enum vectors_given vectors_wanted(const struct instruction *instruction)
+{
+    bool lower = instruction->encoding == ENCODING_LEGACY && !moves_all(instruction);
+    return lower && vectors_have_halves() ? GIVEN_LOWER : GIVEN_WHOLE;
+}
+
+bool vectors_zeroed_by(const struct instruction *instruction)
+{
+    return is_zeroing(instruction);
+}
+
+bool vectors_upper_in_use(const struct native_thread *thread)
+{
+    const unsigned lower = 16, words = sizeof *thread->vectors / 8;
+    uint64_t all = 0;
+    if (!vectors_have_halves())
+        return true;
+    for (unsigned i = 0; i < vectors.borrowed; i++) {
+        uint64_t value[8];
+        memcpy(value, thread->vectors[i], sizeof value);
+        for (unsigned k = lower / 8; k < words; k++)
+            all |= value[k];
+    }
+    return all;
 }
 
 /* ---- signal frames ---- */
@@ -543,6 +596,19 @@ static void swap_in_frame(uint8_t *state, unsigned reg, uint8_t *value)
     if (vectors.save_length == 2)
         swap_bytes(frame_component(state, STATE_HIGH_256, vectors.high_256, 512) + 32 * reg,
                    value + 32, 32);
+}
+
+void vectors_add_upper_in_frame(const struct native_thread *thread, struct sigcontext *context)
+{
+    uint8_t *state = (uint8_t *)context->fpstate;
+    for (unsigned i = 0; i < vectors.borrowed; i++) {
+        const uint8_t *value = thread->vectors[i];
+        unsigned reg = own_register(i);
+        memcpy(frame_component(state, STATE_AVX, 576, 256) + 16 * reg, value + 16, 16);
+        if (vectors.save_length == 2)
+            memcpy(frame_component(state, STATE_HIGH_256, vectors.high_256, 512) + 32 * reg,
+                   value + 32, 32);
+    }
 }
 
 void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *context,

@@ -84,10 +84,26 @@ bool vectors_touched(const struct instruction *instruction, const uint8_t *bytes
 bool vectors_saves_state(const struct instruction *instruction);
 void vectors_emit_limit_state(struct emitter *e);
 
-/* The registers become the program's; the cache's. `loads`: up to and including which address each
- * of them is still the program's. */
-void vectors_emit_give(struct emitter *e);
-void vectors_emit_take(struct emitter *e, uint64_t loads[VECTORS_BORROWED]);
+/* Whose the registers are. GIVEN_LOWER: what the program has above their lowest 128 bits is not in
+ * them but still in thread.vectors, and that is zero in them. Without AVX-512: processors take several
+ * times as long for each SSE instruction once more of some register was loaded, even if it was zero. */
+enum vectors_given { GIVEN_NOT, GIVEN_LOWER, GIVEN_WHOLE };
+bool vectors_have_halves(void);
+
+/* How an instruction that touches them is to have them. */
+enum vectors_given vectors_wanted(const struct instruction *instruction);
+
+/* They become the program's; the cache's again. `loads`: up to and including which address each of
+ * them is still the program's. */
+void vectors_emit_give(struct emitter *e, enum vectors_given given);
+void vectors_emit_take(struct emitter *e, enum vectors_given given,
+                       uint64_t loads[VECTORS_BORROWED]);
+
+/* Of what the program had when the thread left the cache: is there more than the lowest 128 bits? */
+bool vectors_upper_in_use(const struct native_thread *thread);
+
+/* Does the instruction, to which they were given, leave nothing there? */
+bool vectors_zeroed_by(const struct instruction *instruction);
 
 /* What the registers hold is in the thread too; is in the registers again. */
 void vectors_emit_store_own(struct emitter *e);
@@ -96,6 +112,9 @@ void vectors_emit_load_own(struct emitter *e);
 /* A signal found the registers in the cache's use: the frame gets the program's values, the thread
  * gets what it counted, and thread.spill what waits in them. */
 void vectors_give_in_frame(struct native_thread *thread, struct sigcontext *context);
+
+/* A signal found them GIVEN_LOWER: the frame gets the rest. */
+void vectors_add_upper_in_frame(const struct native_thread *thread, struct sigcontext *context);
 
 /* A signal found the thread on its way into the cache: the rest of what vectors_emit_take does. */
 void vectors_take_in_frame(struct native_thread *thread, struct sigcontext *context,
