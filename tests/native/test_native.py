@@ -18,7 +18,7 @@ from support import BUILD, HERE, TRUEFLAME, record, run, same_as_alone
                                   "shared_memory", "near_code",
                                   "own_view", "nested", "waiting", "filters", "family",
                                   "kept_registers", "alignment", "round_addresses",
-                                  "faulting_calls", "forks"))
+                                  "faulting_calls", "forks", "upper_halves"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0
@@ -107,7 +107,7 @@ def test_instructions_that_leave_64_bit_code_are_refused(kind, compiled, folder)
 
 
 @pytest.mark.parametrize("what", ("avx512", "loop"))
-@pytest.mark.parametrize("name", ("signals", "threads"))
+@pytest.mark.parametrize("name", ("signals", "threads", "upper_halves"))
 def test_another_processor(name, what, compiled, folder):
     command = [compiled(name)]
     alone = run(command, cwd=folder)
