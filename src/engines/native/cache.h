@@ -36,9 +36,8 @@ enum mark_kind {
 #define MARK_LOWER (1 << 4)
 
 struct mark {
-    uint16_t offset; /* from the block's code on */
-    uint16_t
-        spilled; /* bit n: register n waits (emit_spill; while `given`, in spill[n]); MARK_LOWER */
+    uint16_t offset;     /* from the block's code on */
+    uint16_t spilled;    /* bit n: register n waits, while `given` in spill[n]; MARK_LOWER */
     uint8_t kind : 1;    /* enum mark_kind */
     uint8_t given : 1;   /* the vector registers are the program's */
     uint8_t looked : 1;  /* the context may be another than the one that was counted in */

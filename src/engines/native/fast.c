@@ -2,9 +2,9 @@
  * fast.c: the sequences that calls become, so that nearly all of them stay inside the cache.
  * returns.c has those of returns, jumps.c those of indirect jumps and the entries of blocks.
  *
- * A sequence borrows rax and rcx, rarely rdx, whose values wait (emit_spill in vectors.h). The count and
- * the shadow stack's top are in vector registers (vectors.h), so nothing here waits for memory
- * that was just written, except, at line detail, for the current context.
+ * A sequence borrows rax and rcx, rarely rdx, whose values wait in vector registers (vectors.h). The
+ * count and the shadow stack's top are in such registers too, so nothing here waits for memory that
+ * was just written, except, at line detail, for the current context.
  *
  *   call     find the child of (context, site) (children.h), settle the count, push the shadow
  *            entry, change context.

@@ -33,8 +33,9 @@
  *
  * Why no libc, no vector registers in C, no TLS: the program's vector registers, its fs and its
  * heap are then never touched (but for some vector registers that code in the cache borrows), and
- * leaving the cache costs sixteen stores. What the engine needs of its own it finds through gs; programs that use gs
- * themselves are refused when they do. Why at a fixed address: everything the program can see stands where it stood, whatever the build.
+ * leaving the cache costs sixteen stores. What the engine needs of its own it finds through gs;
+ * programs that use gs themselves are refused when they do. Why at a fixed address: everything the
+ * program can see stands where it stood, whatever the build.
  *
  * Why our own decoder: see x86_64/decode.h.
  *
@@ -60,8 +61,9 @@
  *   - with --repeatable threads run for other spans than under the reference engine.
  *
  * Where the time goes: a call and its return are about forty instructions more, eight of them to
- * borrow and give back two registers, which wait in vector registers; the rest is the shadow entry, the child's lookup and the
- * count's way to the contexts, whose memory is not always near. A leaf's are twenty (leaves.h): a
+ * borrow and give back two registers, which wait in vector registers; the rest is the shadow entry,
+ * the child's lookup and the count's way to the contexts, whose memory is not always near. A leaf's
+ * are twenty (leaves.h): a
  * third of the calls of sqlite3, a fifth of those of cc1, most of a sort. One through the PLT is
  * five more, once its slot is bound. Counting itself is one vector add for some segments. An
  * indirect jump is twenty instructions. Line detail adds two to four wherever a run of segments
@@ -71,10 +73,9 @@
  * evaluator and its return are a hundred and thirty (python_fast.c).
  * With Python's lines, a run of the evaluator is counted by two instructions and a running count of
  * the line's; what watching adds is mostly such events: about twenty nanoseconds for a call that C
- * makes and its return, some two hundred instructions to enter the evaluator, for the frame and the way
- * back, and five for a change of lines, more where it waits for memory. Before that, a program that imports much pays for its
- * contexts: what C runs for a line of Python has its own below that line, half as many again, and
- * about two microseconds for each.
+ * makes and its return, and five for a change of lines, more where it waits for memory. Before that, a
+ * program that imports much pays for its contexts: what C runs for a line of Python has its own below
+ * that line, twice as many again where asyncio is imported.
  * Of a run of cc1, a call every forty instructions and 130,000 contexts, samples find 74 in a
  * hundred in blocks, 7 in what is shared or rare (entries of indirect branches, tail calls, children
  * that are not beside their context), 10 in translation and new contexts, 8 in the kernel, which
@@ -107,8 +108,9 @@
  * begin in every cache line instead of every other; indirect calls that become direct ones after eight
  * calls, not eight contexts (half as many samples in what is shared, and not faster); at line detail,
  * counters in the order of how many contexts use them (half their memory, but no time: every function
- * is made anew for it); saved flags in a vector register, in the place of a constant. Without any settling of counts sqlite3 would be seven in a hundred faster;
- * twelve more instructions a call, whatever they are, make it four or five slower.
+ * is made anew for it); saved flags in a vector register, in the place of a constant. Without any
+ * settling of counts sqlite3 would be seven in a hundred faster; twelve more instructions a call,
+ * whatever they are, make it four or five slower.
  * What no engine of call paths gets around: clang compiling a file of templates has a context for every
  * 800 instructions, 15 million in all, and takes twelve times as long.
  * `record` then takes a twentieth of a second more to find names where libc's debug information is

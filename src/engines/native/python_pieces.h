@@ -173,17 +173,11 @@ static inline void emit_room(struct emitter *e, uint64_t slow)
     jump_if(e, IF_EQUAL, slow);
 }
 
-/* rcx = the stack */
-static inline void emit_stack(struct emitter *e)
-{
-    emit_load(e, RCX, FIELD(thread));
-    op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
-}
-
 /* There are `more` entries now than those that end at rdx. Loses rax and rcx. */
 static inline void emit_set_top(struct emitter *e, int more)
 {
-    emit_stack(e);
+    emit_load(e, RCX, FIELD(thread));
+    op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
     add_constant(e, RCX, STACK(python.count), more);
     op_far(e, OP_LEA, RAX, RDX, more * ENTRY_BYTES);
     emit_store(e, FIELD(hot.python_top), RAX);

@@ -26,9 +26,9 @@ static void load_from_rax(struct emitter *e, uint32_t offset)
     emit_u32(e, offset);
 }
 
-/* On to the event's code, and back here; which exit it is stands before that. rax is spilled, and the flags are saved if they are live.
- * `uncounted` instructions belong to what was before the event, and their block counts them later;
- * fewer than none: has counted them already. */
+/* On to the event's code, and back here; which exit it is stands before that. rax is spilled, and the
+ * flags are saved if they are live. `uncounted` instructions belong to what was before the event, and
+ * their block counts them later; fewer than none: has counted them already. */
 static void emit_event(struct emitter *e, uint32_t id, uint64_t code, int uncounted)
 {
     const unsigned store_bytes = 13, jump_bytes = 5, id_bytes = 4;

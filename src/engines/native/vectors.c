@@ -494,7 +494,7 @@ static bool is_vector_opcode(const struct instruction *instruction)
     }
 }
 
-static bool is_zeroing(const struct instruction *instruction) /* vzeroupper, vzeroall */
+bool vectors_zeroed_by(const struct instruction *instruction)
 {
     return instruction->encoding != ENCODING_LEGACY && instruction->map == 1 &&
            instruction->opcode == 0x77;
@@ -508,7 +508,7 @@ static bool narrow_names_ours(const struct instruction *instruction)
     } else {
         bool by_immediate =
             instruction->immediate_size && is_ours(instruction->immediate >> 4 & 15);
-        if (is_zeroing(instruction) || by_immediate || is_ours(instruction->vector_register))
+        if (vectors_zeroed_by(instruction) || by_immediate || is_ours(instruction->vector_register))
             return true;
     }
     unsigned index = (instruction->rex & 2) << 2 | (instruction->sib >> 3 & 7); /* of gathers */
@@ -533,11 +533,6 @@ enum vectors_given vectors_wanted(const struct instruction *instruction)
 {
     bool lower = instruction->encoding == ENCODING_LEGACY && !moves_all(instruction);
     return lower && vectors_have_halves() ? GIVEN_LOWER : GIVEN_WHOLE;
-}
-
-bool vectors_zeroed_by(const struct instruction *instruction)
-{
-    return is_zeroing(instruction);
 }
 
 bool vectors_upper_in_use(const struct native_thread *thread)

@@ -14,7 +14,8 @@
  * leaves the flags alone. What a sequence puts away at a call and takes back a few instructions later
  * is a seventh of the time of perl and python3 if it goes through memory. Why vector registers: the
  * program rarely has a use for all of them. Where there is AVX-512 they are xmm24 to xmm31, which only
- * its own instructions reach, and of those of libc few the lowest of them; else xmm10 to xmm15. Always by VEX or EVEX instructions: others stall while upper halves are in use.
+ * its own instructions reach, and of those of libc few the lowest of them; else xmm10 to xmm15.
+ * Always by VEX or EVEX instructions: others stall while upper halves are in use.
  *
  * The program's values wait in thread.vectors. Around its instructions that name one of them,
  * or all of them (xsave, vzeroall), the registers change places; and so they do whenever a thread
@@ -102,7 +103,7 @@ void vectors_emit_take(struct emitter *e, enum vectors_given given,
 /* Of what the program had when the thread left the cache: is there more than the lowest 128 bits? */
 bool vectors_upper_in_use(const struct native_thread *thread);
 
-/* Does the instruction, to which they were given, leave nothing there? */
+/* Does the instruction leave nothing there: vzeroupper, vzeroall? */
 bool vectors_zeroed_by(const struct instruction *instruction);
 
 /* What the registers hold is in the thread too; is in the registers again. */

@@ -109,8 +109,8 @@ static void call(struct halves *halves, int zero)
 
 int main(void)
 {
-    struct sigaction tick = {.sa_handler = on_tick}, faults = {.sa_sigaction = on_fault,
-                                                               .sa_flags = SA_SIGINFO};
+    struct sigaction tick = {.sa_handler = on_tick},
+                     faults = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
     struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
     struct halves halves = pattern();
     if (!__builtin_cpu_supports("avx")) {
