@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/record.h"
 #include "common/memory.h"
+#include "profile/raw_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -140,17 +141,6 @@ static void handle_signals(void)
     sigaction(SIGHUP, &pass, NULL);
 }
 
-/* PID.IMAGE.raw.new: is the process that writes it still there? */
-static bool is_being_written(const char *name)
-{
-    size_t length = strlen(name);
-    const char suffix[] = ".raw.new";
-    bool unfinished =
-        length > sizeof suffix && !strcmp(name + length - (sizeof suffix - 1), suffix);
-
-    return unfinished && !kill((pid_t)strtol(name, NULL, 10), 0);
-}
-
 /* The program has ended; children of it that it did not wait for may be about to end too, and in the
  * middle of writing. What takes longer is another matter: a daemon may live for ever. */
 static void wait_for_writers(const char *run_folder)
@@ -161,7 +151,7 @@ static void wait_for_writers(const char *run_folder)
         DIR *folder = opendir(run_folder);
         writing = false;
         for (struct dirent *entry; folder && (entry = readdir(folder));)
-            writing |= is_being_written(entry->d_name);
+            writing |= raw_is_being_written(entry->d_name);
         if (folder)
             closedir(folder);
         if (writing)

@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,11 +181,18 @@ static bool has_suffix(const char *name, const char *suffix)
     return length > suffix_length && !strcmp(name + length - suffix_length, suffix);
 }
 
+/* PID.IMAGE.raw.new */
+bool raw_is_being_written(const char *name)
+{
+    return has_suffix(name, ".raw.new") && !kill((pid_t)strtol(name, NULL, 10), 0);
+}
+
 static int read_folder(struct raw_files *raws, const char *folder, DIR *directory,
                        struct error *error)
 {
     for (struct dirent *entry; (entry = readdir(directory));) {
-        raws->lost += has_suffix(entry->d_name, ".raw.new");
+        raws->lost +=
+            has_suffix(entry->d_name, ".raw.new") && !raw_is_being_written(entry->d_name);
         if (has_suffix(entry->d_name, ".raw") &&
             read_file(folder, entry->d_name, array_push(raws->files, raws->count, raws->capacity),
                       error))

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/file.h"
+#include "core/number.h"
 #include "core/raw.h"
 #include "profile/varint.h"
 
@@ -28,9 +29,7 @@ static inline uint64_t take_number(struct cursor *cursor)
 
 static inline int64_t take_signed(struct cursor *cursor)
 {
-    uint64_t number = take_number(cursor);
-
-    return (int64_t)(number >> 1 ^ -(number & 1));
+    return number_to_signed(take_number(cursor));
 }
 
 /* Bytes of the file itself, after a word that counts them. */
@@ -62,5 +61,8 @@ struct raw_files {
  * be called all the same. */
 int raw_files_read(struct raw_files *raws, const char *folder, struct error *error);
 void raw_files_free(struct raw_files *raws);
+
+/* Is this the name of a file in such a folder that a process is still writing? */
+bool raw_is_being_written(const char *name);
 
 #endif
