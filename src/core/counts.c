@@ -1,4 +1,5 @@
 #include "core/counts.h"
+#include "core/number.h"
 #include "core/platform.h"
 #include "core/tree.h"
 
@@ -15,7 +16,7 @@ void counts_begin_again(struct counts *counts)
     platform_release(counts->cache, CACHE_BYTES);
     platform_release(counts->rows, counts->row_capacity * sizeof *counts->rows);
     if (counts->late)
-        platform_release(counts->late, COUNTS_MOST_LATE * sizeof *counts->late);
+        platform_release(counts->late, COUNTS_LATE_BYTES);
     counts_init(counts);
 }
 
@@ -50,22 +51,50 @@ void counts_add(struct counts *counts, uint64_t key, uint64_t count)
     platform_release(old, old_capacity * sizeof *old);
 }
 
+/* *row is the last one that was taken. */
+static const uint8_t *take_late(const uint8_t *at, struct count *row)
+{
+    row->key += (uint64_t)number_to_signed(number_take(&at));
+    row->count = number_take(&at);
+    return at;
+}
+
 static void add_late_ones(struct counts *counts)
 {
-    for (size_t i = 0; i < counts->late_count; i++)
-        counts_add(counts, counts->late[i].key, counts->late[i].count);
-    counts->late_count = 0;
+    struct count row = {0};
+
+    for (const uint8_t *at = counts->late; at < counts->late_end;) {
+        at = take_late(at, &row);
+        counts_add(counts, row.key, row.count);
+    }
+    counts->late_end = counts->late;
+    counts->late_key = 0;
     counts->late_owe = false;
 }
 
 void counts_add_late(struct counts *counts, uint64_t key, uint64_t count)
 {
     if (!counts->late)
-        counts->late = platform_allocate(COUNTS_MOST_LATE * sizeof *counts->late);
-    if (counts->late_count == COUNTS_MOST_LATE)
+        counts->late = counts->late_end = platform_allocate(COUNTS_LATE_BYTES);
+    if (counts->late_end + 2 * NUMBER_BYTES > counts->late + COUNTS_LATE_BYTES)
         add_late_ones(counts);
+    uint64_t further = number_from_signed((int64_t)(key - counts->late_key));
+    counts->late_end = number_put(number_put(counts->late_end, further), count);
+    counts->late_key = key;
     counts->late_owe |= (int64_t)count < 0;
-    counts->late[counts->late_count++] = (struct count){.key = key, .count = count};
+}
+
+const struct count *counts_next(const struct counts *counts, struct counts_walk *walk)
+{
+    while (walk->slot < counts->row_capacity)
+        if (counts->rows[walk->slot++].key != COUNTS_EMPTY)
+            return &counts->rows[walk->slot - 1];
+    if (!walk->at)
+        walk->at = counts->late;
+    if (walk->at == counts->late_end)
+        return NULL;
+    walk->at = take_late(walk->at, &walk->taken);
+    return &walk->taken;
 }
 
 uint64_t counts_get(struct counts *counts, uint64_t key)

@@ -15,7 +15,8 @@
  *
  * An engine with a cache of its own can as well add rows later: they are noted one after the other,
  * which touches far less memory than a large hash table, and are mostly pairs that do not come
- * again. So a pair may have several rows.
+ * again. So a pair may have several rows. A late row is what its key is more than the last one's, and
+ * its count, a few bytes in all: there are millions when a program ends.
  */
 #ifndef TRUEFLAME_CORE_COUNTS_H
 #define TRUEFLAME_CORE_COUNTS_H
@@ -37,12 +38,12 @@ struct counts {
     bool cached;         /* it has been used */
     struct count *rows;
     size_t row_count, row_capacity;
-    struct count *late; /* COUNTS_MOST_LATE; NULL: there were none yet */
-    size_t late_count;
-    bool late_owe; /* one of them takes back from another row */
+    uint8_t *late, *late_end; /* of COUNTS_LATE_BYTES; NULL: there were none yet */
+    uint64_t late_key;        /* of the last one */
+    bool late_owe;            /* one of them takes back from another row */
 };
 
-#define COUNTS_MOST_LATE ((size_t)1 << 23)
+#define COUNTS_LATE_BYTES ((size_t)1 << 26)
 
 void counts_init(struct counts *counts);
 
@@ -74,17 +75,14 @@ static inline uint32_t counts_row_block(const struct count *row)
     return (uint32_t)(row->key - tree_key(counts_row_context(row)));
 }
 
-static inline size_t counts_slots(const struct counts *counts)
-{
-    return counts->row_capacity + counts->late_count;
-}
+/* All rows, one after the other; begins with nothing but zeros. */
+struct counts_walk {
+    size_t slot;        /* of counts.rows, the next one */
+    const uint8_t *at;  /* in counts.late, the next one */
+    struct count taken; /* from there */
+};
 
-/* The row at a slot, or NULL. */
-static inline const struct count *counts_row(const struct counts *counts, size_t at)
-{
-    if (at >= counts->row_capacity)
-        return &counts->late[at - counts->row_capacity];
-    return counts->rows[at].key != COUNTS_EMPTY ? &counts->rows[at] : NULL;
-}
+/* The next row, until the next one is asked for; NULL: that was the last. */
+const struct count *counts_next(const struct counts *counts, struct counts_walk *walk);
 
 #endif

@@ -1,10 +1,10 @@
 #include "core/core.h"
+#include "core/number.h"
 #include "core/platform.h"
 #include "core/raw.h"
 #include "core/text.h"
 
 #define BUFFER_BYTES 32768
-#define NUMBER_BYTES 10 /* at most */
 
 struct writer {
     struct raw_sink *sink;
@@ -27,23 +27,12 @@ static void put(struct writer *writer, uint64_t word)
     writer->used += sizeof word;
 }
 
-/* In as few bytes as it takes: seven bits in each, the lowest ones first, and one more follows where
- * the eighth is set. */
 static void put_number(struct writer *writer, uint64_t number)
 {
     if (writer->used + NUMBER_BYTES > BUFFER_BYTES)
         flush(writer);
-    uint8_t *at = writer->bytes + writer->used;
-    for (; number > 127; number >>= 7)
-        *at++ = (uint8_t)(number | 128);
-    *at++ = (uint8_t)number;
-    writer->used = (size_t)(at - writer->bytes);
-}
-
-/* Small ones either way are short. */
-static void put_signed(struct writer *writer, int64_t number)
-{
-    put_number(writer, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
+    uint8_t *end = number_put(writer->bytes + writer->used, number);
+    writer->used = (size_t)(end - writer->bytes);
 }
 
 /* Most are a few bytes: the names of functions, the lengths of a block's instructions. */
@@ -228,7 +217,7 @@ static void add_line(const struct core *core, struct rows *rows, const struct co
 /* Is the row one of those that are written? */
 static bool is_chosen(const struct rows *rows, const struct count *row)
 {
-    return row && counts_row_block(row) && context_row(rows, counts_row_context(row)) != CODE_NO_ID;
+    return counts_row_block(row) && context_row(rows, counts_row_context(row)) != CODE_NO_ID;
 }
 
 static void choose_blocks(struct core *core, struct rows *rows)
@@ -239,9 +228,9 @@ static void choose_blocks(struct core *core, struct rows *rows)
 
     for (uint32_t i = 0; i < core->block_count; i++)
         lengths[i] = core->blocks[i].instructions;
-    for (size_t i = 0; i < counts_slots(&core->counts); i++) {
-        const struct count *row = counts_row(&core->counts, i);
-        if (!row || counts_row_context(row) < rows->first)
+    struct counts_walk walk = {0};
+    for (const struct count *row; (row = counts_next(&core->counts, &walk));) {
+        if (counts_row_context(row) < rows->first)
             continue;
         uint32_t block = counts_row_block(row), context = counts_row_context(row) - rows->first;
         if (!block) {
@@ -430,13 +419,13 @@ static void put_counts(struct writer *writer, const struct core *core, const str
         put_bytes(writer, block->lengths, block->instructions);
     }
     put(writer, rows->count_count);
-    for (size_t i = 0; i < counts_slots(&core->counts); i++) {
-        const struct count *row = counts_row(&core->counts, i);
+    struct counts_walk walk = {0};
+    for (const struct count *row; (row = counts_next(&core->counts, &walk));) {
         if (!is_chosen(rows, row))
             continue;
         uint32_t before = context;
         context = context_row(rows, counts_row_context(row));
-        put_signed(writer, (int64_t)context - before);
+        put_number(writer, number_from_signed((int64_t)context - before));
         put_number(writer, rows->block[counts_row_block(row)]);
         put_number(writer, row->count);
     }

@@ -97,10 +97,8 @@ static void counters_that_push_each_other_out_are_kept(void **state)
         for (uint64_t key = 0; key < keys; key++)
             count(&counts, key << 20 | 5, round * (key % 7 + 1));
     counts_flush(&counts);
-    for (size_t i = 0; i < counts.row_capacity; i++) {
-        const struct count *row = counts_row(&counts, i);
-        if (!row)
-            continue;
+    struct counts_walk walk = {0};
+    for (const struct count *row; (row = counts_next(&counts, &walk));) {
         uint64_t key = row->key >> 20;
         assert_true(key < keys && !seen[key]);
         seen[key] = 1;
@@ -126,9 +124,9 @@ static void a_flush_leaves_nothing_to_count_twice(void **state)
     count(&counts, 3, 1);
     counts_flush(&counts);
     assert_int_equal(counts.row_count, 1);
-    for (size_t i = 0; i < counts.row_capacity; i++)
-        if (counts_row(&counts, i))
-            assert_int_equal(counts_row(&counts, i)->count, 11);
+    struct counts_walk walk = {0};
+    assert_int_equal(counts_next(&counts, &walk)->count, 11);
+    assert_null(counts_next(&counts, &walk));
 }
 
 static uint64_t sum_of_rows(const struct counts *counts, uint64_t key, size_t *rows)
@@ -136,9 +134,9 @@ static uint64_t sum_of_rows(const struct counts *counts, uint64_t key, size_t *r
     uint64_t sum = 0;
 
     *rows = 0;
-    for (size_t i = 0; i < counts_slots(counts); i++) {
-        const struct count *row = counts_row(counts, i);
-        if (!row || row->key != key)
+    struct counts_walk walk = {0};
+    for (const struct count *row; (row = counts_next(counts, &walk));) {
+        if (row->key != key)
             continue;
         sum += row->count;
         ++*rows;
@@ -164,13 +162,17 @@ static void late_rows_add_up(void **state)
     assert_int_equal(counts_get(&counts, 4), 5);
     assert_int_equal(sum_of_rows(&counts, 3, &rows), 31);
     assert_int_equal(rows, 1);
-    /* More than there is room for. */
-    for (uint64_t i = 0; i < COUNTS_MOST_LATE + 7; i++)
+    /* More than there is room for, and numbers of every size. */
+    const uint64_t most = COUNTS_LATE_BYTES / 2 + 7;
+    for (uint64_t i = 0; i < most; i++)
         counts_add_late(&counts, 5 + i % 3, 1);
+    for (unsigned shift = 0; shift < 63; shift++)
+        counts_add_late(&counts, (uint64_t)1 << shift | 4, (uint64_t)1 << shift);
     counts_flush(&counts);
     assert_int_equal(sum_of_rows(&counts, 5, &rows) + sum_of_rows(&counts, 6, &rows) +
                          sum_of_rows(&counts, 7, &rows),
-                     COUNTS_MOST_LATE + 7);
+                     most + 1 + 2);
+    assert_int_equal(sum_of_rows(&counts, (uint64_t)1 << 62 | 4, &rows), (uint64_t)1 << 62);
 }
 
 /* No row says less than nothing. */
@@ -200,11 +202,9 @@ static void rows_know_their_context_and_block(void **state)
         for (uint32_t block = 1; block <= BLOCKS; block++)
             counts_add(&counts, tree_key(context) + block, context + 1000 * block);
     assert_int_equal(counts.row_count, CONTEXTS * BLOCKS);
-    for (size_t i = 0; i < counts.row_capacity; i++) {
-        const struct count *row = counts_row(&counts, i);
-        if (row)
-            assert_int_equal(row->count, counts_row_context(row) + 1000 * counts_row_block(row));
-    }
+    struct counts_walk walk = {0};
+    for (const struct count *row; (row = counts_next(&counts, &walk));)
+        assert_int_equal(row->count, counts_row_context(row) + 1000 * counts_row_block(row));
     assert_int_equal(counts_get(&counts, tree_key(7) + 2), 2007);
     assert_int_equal(counts_get(&counts, tree_key(7) + BLOCKS + 1), 0);
 }

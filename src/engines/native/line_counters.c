@@ -62,10 +62,22 @@ static uint32_t place_limit(const struct line_function *of)
     return of->large < LINE_LARGE_CONTEXTS ? LINE_PLACES_MAX : LINE_PLACES;
 }
 
-/* With so many contexts, how much room the next one may have. */
-static uint32_t most_room(uint32_t contexts)
+/* At least so many counters, in whole lines of the cache with what an array begins with. */
+static uint32_t whole_lines(uint64_t count)
 {
-    return contexts < 8 ? 2046 : contexts < 32 ? 254 : contexts < 512 ? 62 : 30;
+    return (uint32_t)((count + 1) / ROOM_GRAIN * ROOM_GRAIN + ROOM_GRAIN - 2);
+}
+
+/* How much room the next context may have, which is less the more there are. Once there are a few,
+ * nearly all that the function ever runs has been translated. */
+static uint32_t most_room(const struct line_function *of)
+{
+    uint32_t most = of->contexts < 8     ? 2046
+                    : of->contexts < 32  ? 254
+                    : of->contexts < 512 ? 62
+                                         : 30;
+    uint32_t likely = whole_lines(of->count + of->count / 4);
+    return of->contexts >= 8 && likely < most ? likely : most;
 }
 
 static struct line_function *lines_of(struct code_function *function)
@@ -75,8 +87,8 @@ static struct line_function *lines_of(struct code_function *function)
         return function->engine;
     struct line_function *of = function->engine = arena_allocate(sizeof *of);
     uint64_t bytes = function->end > function->start ? function->end - function->start : 0;
-    uint64_t room = bytes / run_bytes / ROOM_GRAIN * ROOM_GRAIN + ROOM_GRAIN - 2;
-    of->room = room < most_room(0) ? room : most_room(0);
+    uint32_t room = whole_lines(bytes / run_bytes);
+    of->room = room < most_room(of) ? room : most_room(of);
     return of;
 }
 
@@ -140,10 +152,13 @@ void line_counters_context_made(struct context *context)
         return;
     struct line_function *of = lines_of(function);
     new_array(context, of->room);
-    if (of->room <= most_room(++of->contexts))
+    of->contexts++;
+    uint32_t most = most_room(of);
+    if (of->room <= most)
         return;
-    of->room = most_room(of->contexts);
-    cache_remake_function(function);
+    of->room = most;
+    if (of->count > most)
+        cache_remake_function(function);
 }
 
 static void copy_counts(uint64_t **to, const uint64_t *from, uint64_t capacity, uint64_t count)
@@ -160,8 +175,8 @@ static void grow_array(struct context *context, uint32_t place)
     uint64_t capacity = old ? old->capacity : ROOM_GRAIN - 2;
     if (place > LINE_PLACES && capacity <= LINE_PLACES)
         lines_of(context->code)->large++;
-    while (capacity < place)
-        capacity = 2 * capacity + 2;
+    if (capacity < place)
+        capacity = whole_lines(place);
     struct line_array *array = new_array(context, capacity);
     if (!old)
         return;

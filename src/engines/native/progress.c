@@ -28,11 +28,9 @@ static uint64_t total(void)
     }
     sum = line_counters_instructions();
     counts_flush(&core.counts);
-    for (size_t at = 0; at < core.counts.row_capacity; at++) {
-        const struct count *row = counts_row(&core.counts, at);
-        if (row)
-            sum += row->count * core.blocks[counts_row_block(row)].instructions;
-    }
+    struct counts_walk walk = {0};
+    for (const struct count *row; (row = counts_next(&core.counts, &walk));)
+        sum += row->count * core.blocks[counts_row_block(row)].instructions;
     return sum;
 }
 
