@@ -404,15 +404,30 @@ static void learn_word(struct python_module *module, const struct thread *thread
         module->word_depth = word_depth;
 }
 
+/* Of an evaluator that says which frame it was called for, the C frame has no other word when it is left.
+ * If the frame below is seen while that runs, it is in the C frame before: the thread state has not got
+ * the new one yet, or not any longer. */
+static bool is_before(const struct core *core, const struct python_frames *frames, uint64_t depth,
+                      uint64_t frame)
+{
+    return core->python.module->layout.frame_is_entry && frames->count > 1 &&
+           newest(frames)->depth == depth && !newest(frames)->base && newest(frames)[-1].base &&
+           newest(frames)[-1].frame == frame;
+}
+
 void python_frame_changed(struct core *core, struct thread *thread, uint64_t frame)
 {
     struct python_frames *frames = &thread->stack->python;
     uint64_t depth = depth_of(thread);
 
-    thread->hot->python_frame = frame;
-    if (core->python.module->readiness != PYTHON_READY)
+    if (core->python.module->readiness != PYTHON_READY) {
+        thread->hot->python_frame = frame;
         return;
+    }
     drop_deeper(frames, depth);
+    if (is_before(core, frames, depth, frame))
+        return;
+    thread->hot->python_frame = frame;
     learn_word(core->python.module, thread);
     if (frames->count && newest(frames)->depth == depth && newest(frames)->base) {
         newest(frames)->word = word_of(core->python.module, thread);
@@ -462,7 +477,7 @@ static uint64_t current_frame(const struct python_module *module, uint64_t state
 /* A generator that is thrown into on behalf of another has no activation of its own, but is the
  * caller of this one: frames between the newest that is known and the current one belong here. */
 void python_enter(struct core *core, struct thread *thread, struct python_module *module,
-                  uint64_t state)
+                  uint64_t state, uint64_t called)
 {
     struct python_frames *frames = &thread->stack->python;
     uint64_t frame = current_frame(module, state);
@@ -483,6 +498,8 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
         else
             newest(frames)->frame = frame;
     }
+    if (called && python_read_called_frame(module, called, &memory))
+        add_frame(core, thread, called, &memory, true);
     settle(core, thread);
     core_keep_room(core, thread);
 }

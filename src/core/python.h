@@ -12,6 +12,10 @@
  *     word is another           python_frame_changed    before the next block is counted
  *     evaluator returns         python_leave            blocks that end so
  *
+ * Where the evaluator makes the frame that it is called for current before it can fail, and the engine
+ * sees the store that does so, that frame is told with the call: it runs from the evaluator's first
+ * instruction on, and there is one change less. That is so of 3.11.
+ *
  * What is the evaluator: python_evaluates() says it of a place. The word is at hot.python_word, and
  * differs from hot.python_frame when there is something to tell. Only the evaluator's own code
  * writes it, so it is enough to look after those stores that may hit it (a store relative to the
@@ -137,6 +141,7 @@ struct python_place {
     void *steps;                      /* the engine's own, of the context's plane */
     uint64_t line, line_end;          /* hot.python_line and .python_line_end */
     uint64_t first;                   /* the instruction pointer at the code's first instruction */
+    uint64_t unused;                  /* pairs of words lie in one line of the processor's cache */
 };
 
 struct python_entry {
@@ -226,9 +231,11 @@ static inline bool python_word_is_known(const struct python_module *module)
     return !module->layout.has_c_frame || module->word_depth;
 }
 
-/* The evaluator was called for the thread with this thread state; its context is current. */
+/* The evaluator was called for the thread with this thread state; its context is current. `called` is
+ * the frame that it was called for, if it will be in the word before the engine looks there next: it runs
+ * from now on. 0: it will be seen when it is in the word. */
 void python_enter(struct core *core, struct thread *thread, struct python_module *module,
-                  uint64_t state);
+                  uint64_t state, uint64_t called);
 
 /* The evaluator runs, and the frame that is current is not hot.python_frame. */
 void python_frame_changed(struct core *core, struct thread *thread, uint64_t frame);
@@ -272,6 +279,9 @@ bool python_read_word(const struct python_module *module, uint64_t address, uint
 
 bool python_read_frame(const struct python_module *module, uint64_t address,
                        struct python_frame *frame);
+/* The same of one that the evaluator was called with. */
+bool python_read_called_frame(const struct python_module *module, uint64_t address,
+                              struct python_frame *frame);
 
 /* The function that a frame executes; NULL for one that is not shown. `*starts` is false if the
  * frame is not of a call: it only makes a generator. */

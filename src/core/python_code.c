@@ -93,12 +93,9 @@ bool python_read_word(const struct python_module *module, uint64_t address, uint
     return bytes;
 }
 
-bool python_read_frame(const struct python_module *module, uint64_t address,
+static bool read_frame(const struct python_layout *layout, const uint8_t *bytes,
                        struct python_frame *frame)
 {
-    const struct python_layout *layout = &module->layout;
-    const uint8_t *bytes = live_bytes(module, address, PYTHON_FRAME_BYTES);
-
     if (!bytes)
         return false;
     frame->previous = word_at(bytes, layout->frame_previous);
@@ -108,6 +105,18 @@ bool python_read_frame(const struct python_module *module, uint64_t address,
                       : layout->frame_owner  ? frame->owner >= layout->shim_owner
                                              : true;
     return true;
+}
+
+bool python_read_frame(const struct python_module *module, uint64_t address,
+                       struct python_frame *frame)
+{
+    return read_frame(&module->layout, live_bytes(module, address, PYTHON_FRAME_BYTES), frame);
+}
+
+bool python_read_called_frame(const struct python_module *module, uint64_t address,
+                              struct python_frame *frame)
+{
+    return read_frame(&module->layout, held_bytes(module, address, PYTHON_FRAME_BYTES), frame);
 }
 
 /* ---- strings ---- */

@@ -19,6 +19,7 @@ void emit_stub(struct emitter *e, uint32_t id);
 #define RDX REGISTER_RDX
 #define RSP REGISTER_RSP
 #define RSI REGISTER_RSI
+#define RDI REGISTER_RDI
 
 #define FIELD(member)   ((uint32_t)offsetof(struct native_thread, member))
 #define CONTEXT(member) ((uint8_t)offsetof(struct context, member))
@@ -46,17 +47,23 @@ enum conditions {
     IF_SIGN = 8,
 };
 
-/* inc qword [base + offset]; base is neither rsp nor r12. */
-static inline void emit_increment(struct emitter *e, unsigned base, int offset)
+/* [base + offset], in as few bytes as it takes, and `reg`; after the opcode. base is not rsp */
+static inline void emit_operand(struct emitter *e, unsigned reg, unsigned base, int32_t offset)
 {
     bool near = offset == (int8_t)offset;
-    emit_byte(e, 0x48 | base >> 3);
-    emit_byte(e, 0xff);
-    emit_byte(e, (near ? 0x40 : 0x80) | (base & 7));
+    emit_byte(e, (near ? 0x40 : 0x80) | reg << 3 | base);
     if (near)
         emit_byte(e, offset);
     else
         emit_u32(e, offset);
+}
+
+/* inc qword [base + offset]; base is neither rsp nor r12. */
+static inline void emit_increment(struct emitter *e, unsigned base, int offset)
+{
+    emit_byte(e, 0x48 | base >> 3);
+    emit_byte(e, 0xff);
+    emit_operand(e, 0, base & 7, offset);
 }
 
 /* op reg, [base + offset]; base is not rsp. */
@@ -72,10 +79,9 @@ static inline void op_memory(struct emitter *e, uint8_t opcode, unsigned reg, un
 static inline void op_far(struct emitter *e, uint8_t opcode, unsigned reg, unsigned base,
                           uint32_t offset)
 {
-    emit_byte(e, 0x48);
+    emit_byte(e, 0x48 | (reg & 8) >> 1);
     emit_byte(e, opcode);
-    emit_byte(e, 0x80 | reg << 3 | base);
-    emit_u32(e, offset);
+    emit_operand(e, reg & 7, base, offset);
 }
 
 /* A conditional jump with eight bits of distance ends here; `after` is where its bytes end. */

@@ -10,6 +10,7 @@
 #include "engines/native/python_pieces.h"
 #include "engines/native/record.h"
 #include "engines/native/text.h"
+#include "engines/x86_64/python_prologue.h"
 
 #define SLOT(member) ((int8_t)offsetof(struct child_slot, member))
 
@@ -21,6 +22,7 @@ static uint64_t slow, enter;
 static struct shared {
     const struct python_module *module;
     uint32_t generation;
+    bool brings; /* the frame that the evaluator is called with */
     uint64_t start, end;
     uint64_t events[PYTHON_EVENTS];
 } shared[4];
@@ -42,6 +44,15 @@ static void emit_depth(struct emitter *e)
 
 /* ---- events ---- */
 
+/* The core has seen no other interpreter since. */
+static void emit_same_module(struct emitter *e, const struct python_module *module)
+{
+    emit_constant(e, RAX, (uint64_t)&core.python.module);
+    emit_constant(e, RCX, (uint64_t)module);
+    op_memory(e, OP_COMPARE, RCX, RAX, 0);
+    jump_if(e, IF_NOT_EQUAL, slow);
+}
+
 /* rax = where the evaluator, which is at its first instruction, has the word. */
 static void emit_word(struct emitter *e, const struct python_module *module)
 {
@@ -58,40 +69,51 @@ static void emit_word(struct emitter *e, const struct python_module *module)
     emit_bytes(e, "\x48\x8d\x44\x04\x08", 5); /* lea rax, [rsp + rax + 8] */
 }
 
-static void emit_enter(struct emitter *e, const struct python_module *module)
+/* Into the new entry at rdx, and into the one after it if the frame comes with the call. */
+static void store_new(struct emitter *e, unsigned reg, int offset, bool brings)
 {
-    if (has_lines())
-        emit_foresee_call(e, &module->layout);
-    emit_constant(e, RAX, (uint64_t)&core.python.module);
-    emit_constant(e, RCX, (uint64_t)module);
-    op_memory(e, OP_COMPARE, RCX, RAX, 0);
-    jump_if(e, IF_NOT_EQUAL, slow);
-    emit_room(e, slow);
+    op_far(e, OP_STORE, reg, RDX, offset);
+    if (brings)
+        op_far(e, OP_STORE, reg, RDX, offset + ENTRY_BYTES);
+}
+
+/* A base at rdx, one past the newest entry; not on the list yet. */
+static void emit_base(struct emitter *e, const struct python_module *module, bool brings)
+{
     emit_depth(e);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(depth));
     jump_if(e, IF_NOT_ABOVE, slow);
-    op_far(e, OP_STORE, RAX, RDX, OWN(depth));
-    emit_bytes(e, "\x48\x8b\x87", 3); /* mov rax, [rdi + state_frame] */
-    emit_u32(e, module->layout.state_frame);
+    store_new(e, RAX, OWN(depth), brings);
+    op_far(e, OP_LOAD, RAX, RDI, module->layout.state_frame);
     if (module->layout.has_c_frame)
         op_far(e, OP_LOAD, RAX, RAX, module->layout.c_frame_frame);
     op_far(e, OP_COMPARE, RAX, RDX, NEWEST(frame));
     jump_if(e, IF_NOT_EQUAL, slow);
     op_far(e, OP_STORE, RAX, RDX, OWN(frame));
-    emit_store(e, FIELD(hot.python_frame), RAX);
+    if (!brings)
+        emit_store(e, FIELD(hot.python_frame), RAX);
     emit_word(e, module);
-    op_far(e, OP_STORE, RAX, RDX, OWN(word));
+    store_new(e, RAX, OWN(word), brings);
     emit_store(e, FIELD(hot.python_word), RAX);
-    emit_bytes(e, "\x48\x89\xba", 3); /* mov [rdx + state], rdi */
-    emit_u32(e, OWN(state));
-    emit_store(e, FIELD(hot.python_state), REGISTER_RDI);
+    store_new(e, RDI, OWN(state), brings);
+    emit_store(e, FIELD(hot.python_state), RDI);
     emit_load_current(e, RAX);
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
-    emit_prefetch(e, RAX,
-                  offsetof(struct context, slots[2])); /* a frame will be looked for there */
     set_constant(e, RDX, OWN(base), 1);
     set_constant(e, RDX, OWN(place.lines), 0);
-    emit_set_top(e, 1);
+}
+
+/* The base alone. */
+static void emit_enter(struct emitter *e, const struct python_module *module)
+{
+    if (has_lines())
+        emit_foresee_call(e, &module->layout);
+    emit_same_module(e, module);
+    emit_room(e, slow);
+    emit_base(e, module, false);
+    emit_prefetch(e, RAX,
+                  offsetof(struct context, slots[2])); /* a frame will be looked for there */
+    emit_set_top(e, 1, 1);
     if (has_lines())
         emit_no_line(e);
     else
@@ -102,7 +124,7 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
 static void emit_frame_back(struct emitter *e, const struct python_layout *layout)
 {
     emit_store(e, FIELD(hot.python_frame), RAX);
-    emit_set_top(e, -1);
+    emit_set_top(e, -1, -1);
     emit_load_current(e, RCX);
     if (has_lines())
         vectors_emit_settle_line(e, RCX);
@@ -198,24 +220,18 @@ static void emit_count_call(struct emitter *e, const struct python_layout *layou
     end_short_jump(e, counted);
 }
 
-/* The entry at rdx is of the same activation of the evaluator as the one before it. Loses rax. */
+/* The entry at rdx is of the same activation of the evaluator as the one before it. Not two words at a
+ * time: those of a base are stored one by one, shortly before. Loses rax. */
 static void emit_same_activation(struct emitter *e)
 {
-    _Static_assert(OWN(state) == OWN(depth) + 8, "a pair");
-    if (has_lines()) {
-        vectors_emit_load_pair(e, RDX, NEWEST(depth));
-        vectors_emit_store_pair(e, RDX, OWN(depth));
-    } else {
-        move(e, RDX, NEWEST(depth), RDX, OWN(depth));
-        move(e, RDX, NEWEST(state), RDX, OWN(state));
-    }
+    move(e, RDX, NEWEST(depth), RDX, OWN(depth));
+    move(e, RDX, NEWEST(state), RDX, OWN(state));
     move(e, RDX, NEWEST(word), RDX, OWN(word));
-    set_constant(e, RDX, OWN(base), 0);
 }
 
 /* The newest frame, rdx one past it, has called the one in thread.target, which runs in the context
- * in rax. */
-static void emit_frame_push(struct emitter *e, const struct python_layout *layout)
+ * in rax. `brings`: it comes with its base, which is at rdx - ENTRY_BYTES and not on the list yet. */
+static void emit_frame_push(struct emitter *e, const struct python_layout *layout, bool brings)
 {
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
     emit_store_current(e, RAX, RCX);
@@ -226,10 +242,12 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
         op_far(e, OP_LEA, RAX, RAX, layout->frame_ip);
         emit_store(e, FIELD(hot.python_ip), RAX);
     }
-    emit_same_activation(e);
+    if (!brings)
+        emit_same_activation(e);
+    set_constant(e, RDX, OWN(base), 0);
     if (!has_lines())
         set_constant(e, RDX, OWN(place.lines), 0);
-    emit_set_top(e, 1);
+    emit_set_top(e, 1, brings ? 2 : 1);
     emit_done(e);
 }
 
@@ -254,6 +272,39 @@ static void emit_called(struct emitter *e, const struct python_layout *layout)
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
 }
 
+/* As emit_frame_push, in the context that it is found to run in. */
+static void emit_frame_called(struct emitter *e, const struct python_layout *layout, bool brings)
+{
+    if (has_lines()) {
+        struct jumps unknown = {0};
+        emit_known_call(e, layout, &unknown);
+        emit_frame_push(e, layout, brings);
+        jumps_end(e, &unknown);
+    }
+    emit_called(e, layout);
+    emit_count_call(e, layout);
+    if (has_lines())
+        emit_load(e, RAX, FIELD(python_line_context));
+    emit_load(e, RDX, FIELD(python_entry));
+    emit_frame_push(e, layout, brings);
+}
+
+/* The base, and above it the frame in rsi. */
+static void emit_enter_with_frame(struct emitter *e, const struct python_module *module)
+{
+    if (has_lines())
+        emit_foresee_call(e, &module->layout);
+    emit_same_module(e, module);
+    emit_load(e, RDX, FIELD(hot.python_top));
+    op_far(e, OP_LEA, RAX, RDX, ENTRY_BYTES);
+    op_thread(e, OP_COMPARE, RAX, FIELD(hot.python_limit));
+    jump_if(e, IF_NOT_BELOW, slow);
+    emit_base(e, module, true);
+    op_far(e, OP_LEA, RDX, RDX, ENTRY_BYTES);
+    emit_store(e, FIELD(target), RSI);
+    emit_frame_called(e, &module->layout, true);
+}
+
 /* The frame in rcx is not the newest one, rdx one past it; but it may be the shim that stands between
  * that and what it has called (from 3.12 on). Then it is pushed, with the same context. */
 static void emit_shim_push(struct emitter *e, const struct python_layout *layout)
@@ -269,8 +320,9 @@ static void emit_shim_push(struct emitter *e, const struct python_layout *layout
     op_far(e, OP_STORE, RCX, RDX, OWN(frame));
     move(e, RDX, NEWEST(context), RDX, OWN(context));
     emit_same_activation(e);
+    set_constant(e, RDX, OWN(base), 0);
     set_constant(e, RDX, OWN(place.lines), 0);
-    emit_set_top(e, 1);
+    emit_set_top(e, 1, 1);
     op_far(e, OP_LEA, RDX, RDX, ENTRY_BYTES);
 }
 
@@ -286,6 +338,10 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
     emit_load(e, RAX, FIELD(target));
     op_far(e, OP_COMPARE, RAX, RDX, BEFORE(frame));
     uint8_t *is_called = jump_far_ahead(e, IF_NOT_EQUAL);
+    if (layout->frame_is_entry && !python_word_is_known(module)) {
+        compare_byte(e, RDX, BEFORE(base), 0); /* the core knows better */
+        jump_if(e, IF_NOT_EQUAL, slow);
+    }
     emit_frame_back(e, layout);
 
     end_far_jump(e, is_base);
@@ -307,18 +363,7 @@ static void emit_frame(struct emitter *e, const struct python_module *module)
         jump_if(e, IF_NOT_EQUAL, slow);
     }
     emit_refuse_shim(e, layout);
-    if (has_lines()) {
-        struct jumps unknown = {0};
-        emit_known_call(e, layout, &unknown);
-        emit_frame_push(e, layout);
-        jumps_end(e, &unknown);
-    }
-    emit_called(e, layout);
-    emit_count_call(e, layout);
-    if (has_lines())
-        emit_load(e, RAX, FIELD(python_line_context));
-    emit_load(e, RDX, FIELD(python_entry));
-    emit_frame_push(e, layout);
+    emit_frame_called(e, layout, false);
 }
 
 /* The entry at rdx + `newest` is the newest one now. */
@@ -354,7 +399,7 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
     jump_if(e, IF_NOT_ABOVE, slow);
     compare_zero(e, RDX, BEFORE2(word));
     jump_if(e, IF_EQUAL, slow);
-    emit_set_top(e, -2);
+    emit_set_top(e, -2, -2);
     emit_left(e, layout, -3 * ENTRY_BYTES);
 
     end_far_jump(e, base_alone);
@@ -362,7 +407,7 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
     jump_if(e, IF_NOT_ABOVE, slow);
     compare_zero(e, RDX, BEFORE(word));
     jump_if(e, IF_EQUAL, slow);
-    emit_set_top(e, -1);
+    emit_set_top(e, -1, -1);
     emit_left(e, layout, -2 * ENTRY_BYTES);
 }
 
@@ -370,14 +415,19 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
 
 static struct shared *shared_for(struct python_module *module)
 {
+    const bool brings = python_brings_frame(module);
     for (unsigned i = 0; i < sizeof shared / sizeof *shared; i++)
-        if (shared[i].module == module && shared[i].generation == cache.generation)
+        if (shared[i].module == module && shared[i].generation == cache.generation &&
+            shared[i].brings == brings)
             return &shared[i];
     struct shared *made = &shared[shared_next++ % (sizeof shared / sizeof *shared)];
     struct emitter cold = cold_begin();
-    *made = (struct shared){module, cache.generation, cold.address, 0, {0}};
+    *made = (struct shared){module, cache.generation, brings, cold.address, 0, {0}};
     made->events[PYTHON_ENTER] = cold.address;
-    emit_enter(&cold, module);
+    if (made->brings)
+        emit_enter_with_frame(&cold, module);
+    else
+        emit_enter(&cold, module);
     made->events[PYTHON_FRAME] = cold.address;
     emit_frame(&cold, module);
     made->events[PYTHON_LEAVE] = cold.address;

@@ -276,6 +276,22 @@ void emit_line_watch(struct emitter *e, const struct python_layout *layout, int 
     emit_no_line(e);
 }
 
+void emit_line_here(struct emitter *e, const struct python_layout *layout, unsigned frame,
+                    unsigned pointer, struct jumps *elsewhere)
+{
+    emit_load(e, RDX, FIELD(hot.python_top));
+    op_far(e, OP_COMPARE, frame, RDX, NEWEST(frame));
+    jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+    op_far(e, OP_LOAD, RAX, RDX, NEWEST(context));
+    op_thread(e, OP_COMPARE, RAX, FIELD(hot.current));
+    jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+    vectors_emit_settle_line(e, RAX);
+    compare_zero(e, RDX, NEWEST(place.steps));
+    jumps_add(elsewhere, jump_far_ahead(e, IF_EQUAL));
+    emit_copy(e, RCX, pointer);
+    emit_function_step(e, layout, -ENTRY_BYTES, false, elsewhere);
+}
+
 void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow)
 {
     struct jumps elsewhere = {0};

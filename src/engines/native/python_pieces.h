@@ -26,33 +26,37 @@ static inline void move(struct emitter *e, unsigned from, int from_offset, unsig
 static inline void set_constant(struct emitter *e, unsigned base, int32_t offset, uint32_t value)
 {
     emit_bytes(e, "\x48\xc7", 2); /* mov qword [base + offset], value */
-    emit_byte(e, 0x80 | base);
-    emit_u32(e, offset);
+    emit_operand(e, 0, base, offset);
     emit_u32(e, value);
 }
 
 static inline void add_constant(struct emitter *e, unsigned base, int32_t offset, int8_t value)
 {
     emit_bytes(e, "\x48\x83", 2); /* add qword [base + offset], value */
-    emit_byte(e, 0x80 | base);
-    emit_u32(e, offset);
+    emit_operand(e, 0, base, offset);
     emit_byte(e, value);
 }
 
 static inline void compare_zero(struct emitter *e, unsigned base, int32_t offset)
 {
     emit_bytes(e, "\x48\x83", 2); /* cmp qword [base + offset], 0 */
-    emit_byte(e, 0xb8 | base);
-    emit_u32(e, offset);
+    emit_operand(e, 7, base, offset);
     emit_byte(e, 0);
 }
 
 static inline void compare_byte(struct emitter *e, unsigned base, int32_t offset, uint8_t value)
 {
     emit_byte(e, 0x80); /* cmp byte [base + offset], value */
-    emit_byte(e, 0xb8 | base);
-    emit_u32(e, offset);
+    emit_operand(e, 7, base, offset);
     emit_byte(e, value);
+}
+
+/* mov to, from; `to` is one of the first eight */
+static inline void emit_copy(struct emitter *e, unsigned to, unsigned from)
+{
+    emit_byte(e, 0x48 | from >> 3);
+    emit_byte(e, OP_LOAD);
+    emit_byte(e, 0xc0 | to << 3 | (from & 7));
 }
 
 /* prefetcht0 [base + offset] */
@@ -150,7 +154,7 @@ static inline uint8_t *jump_if_made(struct emitter *e, const struct python_layou
 
 /* Jumps that end at the same place. */
 struct jumps {
-    uint8_t *after[4];
+    uint8_t *after[5];
     unsigned count;
 };
 
@@ -173,12 +177,13 @@ static inline void emit_room(struct emitter *e, uint64_t slow)
     jump_if(e, IF_EQUAL, slow);
 }
 
-/* There are `more` entries now than those that end at rdx. Loses rax and rcx. */
-static inline void emit_set_top(struct emitter *e, int more)
+/* The list ends `more` entries after rdx now, and has `added` ones more than before. Loses rax and
+ * rcx. */
+static inline void emit_set_top(struct emitter *e, int more, int added)
 {
     emit_load(e, RCX, FIELD(thread));
     op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
-    add_constant(e, RCX, STACK(python.count), more);
+    add_constant(e, RCX, STACK(python.count), added);
     op_far(e, OP_LEA, RAX, RDX, more * ENTRY_BYTES);
     emit_store(e, FIELD(hot.python_top), RAX);
 }

@@ -20,14 +20,18 @@ static unsigned base_of(const struct instruction *instruction)
     return (rm == 4 ? instruction->sib & 7 : rm) | (instruction->rex & 1) << 3;
 }
 
+static bool has_index(const struct instruction *instruction)
+{
+    unsigned index = (instruction->rex & 2) << 2 | (instruction->sib >> 3 & 7);
+    return (instruction->modrm & 7) == 4 && index != 4;
+}
+
 /* Does it store to the evaluator's C frame where the word is? */
 static bool reaches_word(struct python_module *python, const struct instruction *instruction,
                          unsigned size_bytes)
 {
     unsigned base = base_of(instruction);
-    unsigned index = (instruction->rex & 2) << 2 | (instruction->sib >> 3 & 7);
-    bool has_index = (instruction->modrm & 7) == 4 && index != 4;
-    if (!python_finds_frame(python) || has_index)
+    if (!python_finds_frame(python) || has_index(instruction))
         return base == REGISTER_RSP || (base == REGISTER_RBP && instruction->displacement < 0);
     return base == REGISTER_RSP &&
            python_stores_word(python, instruction->displacement, size_bytes);
@@ -54,6 +58,15 @@ bool python_may_set_line(const struct translation *t, unsigned index)
     unsigned size_bytes = bytes_stored(instruction);
     return size_bytes >= t->python->layout.ip_bytes &&
            reaches(instruction, t->python->layout.frame_ip, size_bytes);
+}
+
+unsigned python_frame_register(const struct translation *t, unsigned index)
+{
+    const struct instruction *instruction = &t->instructions[index];
+    const struct python_layout *layout = &t->python->layout;
+    bool whole = instruction->displacement == layout->frame_ip &&
+                 bytes_stored(instruction) == layout->ip_bytes;
+    return whole && !has_index(instruction) ? base_of(instruction) : NO_FRAME_REGISTER;
 }
 
 /* A block that begins there would not know that a frame was stored before; or would look at one

@@ -20,4 +20,9 @@ bool python_may_set_frame(const struct translation *t, unsigned index);
 /* Where lines are asked for: may it store a frame's instruction pointer? */
 bool python_may_set_line(const struct translation *t, unsigned index);
 
+/* Then: the register that points to that frame, if one does and the pointer is all that is stored;
+ * NO_FRAME_REGISTER: none. */
+#define NO_FRAME_REGISTER 16
+unsigned python_frame_register(const struct translation *t, unsigned index);
+
 #endif

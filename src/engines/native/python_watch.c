@@ -6,9 +6,11 @@
 #include "engines/native/python_codes.h"
 #include "engines/native/python_fast.h"
 #include "engines/native/python_line.h"
+#include "engines/native/python_pieces.h"
 #include "engines/native/python_stores.h"
 #include "engines/native/record.h"
 #include "engines/native/threads.h"
+#include "engines/x86_64/python_prologue.h"
 
 struct python_module *python_watched(const struct code_place *place)
 {
@@ -26,20 +28,26 @@ static void load_from_rax(struct emitter *e, uint32_t offset)
     emit_u32(e, offset);
 }
 
-/* On to the event's code, and back here; which exit it is stands before that. rax is spilled, and the
- * flags are saved if they are live. `uncounted` instructions belong to what was before the event, and
- * their block counts them later; fewer than none: has counted them already. */
-static void emit_event(struct emitter *e, uint32_t id, uint64_t code, int uncounted)
+/* On to the event's code, and back here; which exit it is stands before that. */
+static void emit_to_event(struct emitter *e, uint32_t id, uint64_t code)
 {
     const unsigned store_bytes = 13, jump_bytes = 5, id_bytes = 4;
+    store_thread_constant(e, FIELD(code), e->address + store_bytes + jump_bytes + id_bytes);
+    emit_jump(e, code);
+    emit_u32(e, id);
+}
+
+/* The same where rax is spilled, and the flags are saved if they are live. `uncounted` instructions
+ * belong to what was before the event, and their block counts them later; fewer than none: has counted
+ * them already. */
+static void emit_event(struct emitter *e, uint32_t id, uint64_t code, int uncounted)
+{
     emit_spill(e, RCX);
     emit_spill(e, RDX);
     if (options.line_detail) /* runs are counted by now */
         uncounted = 0;
     vectors_emit_add(e, uncounted);
-    store_thread_constant(e, FIELD(code), e->address + store_bytes + jump_bytes + id_bytes);
-    emit_jump(e, code);
-    emit_u32(e, id);
+    emit_to_event(e, id, code);
     vectors_emit_add(e, -uncounted);
 }
 
@@ -63,11 +71,12 @@ static bool begins_evaluator(const struct translation *t, unsigned index)
 }
 
 /* Is the word where it is known to be? While the evaluator is being entered its C frame is not made
- * yet; but then it is not the thread state's either. */
+ * yet; but then it is not the thread state's either. Where the word is looked at only once it is
+ * stored, it is there. */
 static bool word_is_there(const struct translation *t)
 {
-    return python_word_is_known(t->python) &&
-           !(t->python->layout.has_c_frame && begins_evaluator(t, 0));
+    bool enters = t->python->layout.has_c_frame && begins_evaluator(t, 0);
+    return python_word_is_known(t->python) && (!enters || python_brings_frame(t->python));
 }
 
 /* `after`: what is to be counted by then, or was, for what runs after it. */
@@ -153,6 +162,52 @@ static void emit_look_at_stored(struct emitter *e, const struct translation *t, 
     emit_look_at_register(e, RAX, changed);
 }
 
+static void emit_borrow_rax(struct emitter *e, bool flags)
+{
+    emit_spill(e, RAX);
+    if (flags)
+        save_flags(e);
+}
+
+/* With rax borrowed, as the evaluator's runs need no more. */
+static void emit_count_borrowed(struct emitter *e, const struct line_count *count)
+{
+    if (!count->evaluated) {
+        restore(e, count->flags, 1 << RAX);
+        lines_emit(e, count);
+        emit_borrow_rax(e, count->flags);
+        return;
+    }
+    struct line_count bare = *count;
+    bare.flags = false;
+    bare.borrow = BORROW_FREE;
+    lines_emit(e, &bare);
+}
+
+/* Can the line be found where the program goes on? By registers that are not borrowed. */
+static bool finds_line_here(const struct translation *t, unsigned index)
+{
+    const struct instruction *store = &t->instructions[index];
+    unsigned frame = python_frame_register(t, index), pointer = instruction_reg(store);
+    return t->python->layout.ip_bytes == 8 && stores_register(store, 8) && !t->python->handlers &&
+           frame != NO_FRAME_REGISTER && frame > RDX && pointer > RDX;
+}
+
+/* The line that instruction `index` has changed to; rax is borrowed, as the others are then. If it is
+ * not found here, on to `elsewhere`. */
+static void emit_line_event(struct emitter *e, const struct translation *t, unsigned index,
+                            uint32_t id, uint64_t code, struct jumps *elsewhere)
+{
+    if (!finds_line_here(t, index)) {
+        emit_event(e, id, code, 0);
+        return;
+    }
+    emit_spill(e, RCX);
+    emit_spill(e, RDX);
+    emit_line_here(e, &t->python->layout, python_frame_register(t, index),
+                   instruction_reg(&t->instructions[index]), elsewhere);
+}
+
 /* What ran until now is counted for the line that was, unless it has been, and what follows is a
  * block of its own. */
 void python_emit_line_look(struct translation *t, unsigned next)
@@ -164,6 +219,7 @@ void python_emit_line_look(struct translation *t, unsigned next)
     uint64_t target = t->pc + t->offsets[next];
     uint32_t id = new_exit(t, next, EXIT_PYTHON_LINE, target);
     uint64_t code = python_fast_code(t->python, PYTHON_LINE);
+    struct jumps elsewhere = {0};
     struct line_count count = {0};
     uint32_t on = 0;
     if (!counted) {
@@ -176,23 +232,18 @@ void python_emit_line_look(struct translation *t, unsigned next)
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     if (in_register) {
         emit_look_at_register(e, instruction_reg(store), cold.address);
+        emit_spill(&cold, RAX);
     } else {
-        emit_spill(e, RAX);
-        if (flags)
-            save_flags(e);
+        emit_borrow_rax(e, flags);
         emit_look_at_stored(e, t, next - 1, flags, cold.address);
         restore(e, flags, 1 << RAX);
-        if (!counted)
-            restore(&cold, flags, 1 << RAX);
     }
 
     if (!counted)
-        lines_emit(&cold, &count);
-    if (!counted || in_register)
-        emit_spill(&cold, RAX);
-    if (!counted && flags)
-        save_flags(&cold);
-    emit_event(&cold, id, code, 0);
+        emit_count_borrowed(&cold, &count);
+    uint64_t event = cold.address;
+    emit_line_event(&cold, t, next - 1, id, code, &elsewhere);
+    uint64_t done = cold.address;
     restore(&cold, flags, ALL_THREE);
     if (counted) {
         emit_jump(&cold, e->address);
@@ -200,6 +251,16 @@ void python_emit_line_look(struct translation *t, unsigned next)
         emit_align_patch(&cold, 1);
         emit_byte(&cold, 0xe9);
         emit_linkable(&cold, on);
+    }
+    if (elsewhere.count) {
+        jumps_end(&cold, &elsewhere);
+        emit_to_event(&cold, id, code);
+        emit_jump(&cold, done);
+    }
+    if (!counted && count.evaluated) {
+        cache.exits[count.exit_id].landing = cold.address;
+        emit_borrow_rax(&cold, flags);
+        emit_jump(&cold, event);
     }
     cold_end(&cold);
 }
@@ -296,13 +357,22 @@ static void take_frame(struct native_thread *thread)
         cache_remake_function(thread->hot.current->code);
 }
 
+static void take_enter(struct native_thread *thread)
+{
+    struct python_module *python = thread->hot.current->code->module->python;
+    bool brings = python_brings_frame(python);
+    thread->target = brings ? thread->registers[REGISTER_RSI] : 0;
+    python_enter(&core, thread->thread, python, thread->registers[REGISTER_RDI], thread->target);
+    if (brings)
+        python_remember(thread);
+}
+
 void python_take_exit(struct native_thread *thread, const struct exit *exit)
 {
     switch (exit->kind) {
     case EXIT_PYTHON_ENTER:
         record_settle(thread);
-        python_enter(&core, thread->thread, thread->hot.current->code->module->python,
-                     thread->registers[REGISTER_RDI]);
+        take_enter(thread);
         break;
     case EXIT_PYTHON_FRAME:
         record_settle(thread);

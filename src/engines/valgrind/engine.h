@@ -28,7 +28,8 @@ struct block_info {
     Bool after_call;   /* a call of CPython's evaluator comes back here */
     Bool says_place;   /* keeps the program counter up to date, see places.h */
     /* Of a block of CPython's evaluator, as it was when it was translated: */
-    Bool knows_word;     /* where the word with the current frame is */
+    Bool knows_word;   /* where the word with the current frame is */
+    Bool brings_frame; /* the evaluator: the frame that it is called with runs from its start on */
     Bool looks_at_start; /* at that word */
 };
 
@@ -89,7 +90,7 @@ VG_REGPARM(1) void slow_return_to(UWord target);
 VG_REGPARM(1) void slow_count(ULong key);
 VG_REGPARM(1) void slow_hello(UWord registers);
 VG_REGPARM(1) void slow_budget(UWord pc);
-VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state);
+VG_REGPARM(3) void slow_python_enter(struct python_module *module, UWord state, UWord called);
 VG_REGPARM(1) void slow_python_frame(UWord frame);
 VG_REGPARM(1) void slow_python_line(UWord left);
 VG_REGPARM(1) void slow_python_freed(UWord code);

@@ -121,7 +121,8 @@ void python_emit_frame_check(struct translation *translation, const struct pytho
 
     Bool enters = translation->info->address == python->evaluator + python->module->bias;
 
-    if (translation->info->knows_word && !(enters && layout->has_c_frame)) {
+    if (translation->info->knows_word &&
+        !(enters && layout->has_c_frame && !translation->info->brings_frame)) {
         frame = ir_load(ir_hot(HOT(python_word)), 0);
     } else {
         frame = ir_load(ir_hot(HOT(python_state)), layout->state_frame);
@@ -151,13 +152,15 @@ void python_emit_start(struct translation *translation, struct python_module *py
 
     if (!places_searching()) {
         info->knows_word = python_word_is_known(python);
+        info->brings_frame = python_brings_frame(python);
         info->looks_at_start = python_evaluates(python, translation->place.function) &&
                                (!info->knows_word || info->after_call || python->handlers);
     }
     if (info->address == python->evaluator + python->module->bias)
         IR_CALL_IF(IRExpr_Const(IRConst_U1(True)), slow_python_enter,
-                   mkIRExprVec_2(ir_address(python),
-                                 ir_register(offsetof(VexGuestAMD64State, guest_RDI))));
+                   mkIRExprVec_3(ir_address(python),
+                                 ir_register(offsetof(VexGuestAMD64State, guest_RDI)),
+                                 ir_register(offsetof(VexGuestAMD64State, guest_RSI))));
     else if (info->looks_at_start)
         python_emit_frame_check(translation, python);
 }

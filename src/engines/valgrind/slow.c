@@ -6,6 +6,7 @@
  * slow_call puts the child where the inline code will look for it. The program's stack pointer is
  * up to date when they are called.
  */
+#include "engines/x86_64/python_prologue.h"
 #include "children.h"
 #include "engine.h"
 
@@ -174,9 +175,10 @@ VG_REGPARM(0) void slow_swap(void)
 
 /* ---- Python ---- */
 
-VG_REGPARM(2) void slow_python_enter(struct python_module *module, UWord state)
+/* Blocks from before the word's place was known look for the frame when it is there by either way. */
+VG_REGPARM(3) void slow_python_enter(struct python_module *module, UWord state, UWord called)
 {
-    python_enter(&core, running, module, state);
+    python_enter(&core, running, module, state, python_brings_frame(module) ? called : 0);
     if (module->readiness == PYTHON_MISREAD)
         python_refuse(module);
 }

@@ -60,6 +60,11 @@ bool python_finds_frame(struct python_module *python)
     return python->stack_bytes != UNKNOWN_FRAME;
 }
 
+bool python_brings_frame(struct python_module *python)
+{
+    return python->layout.frame_is_entry && python->word_depth && python_finds_frame(python);
+}
+
 bool python_stores_word(const struct python_module *python, int64_t displacement,
                         unsigned size_bytes)
 {

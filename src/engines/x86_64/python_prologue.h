@@ -21,4 +21,9 @@ bool python_finds_frame(struct python_module *python);
 bool python_stores_word(const struct python_module *python, int64_t displacement,
                         unsigned size_bytes);
 
+/* Is the frame that the evaluator is called with in the word before anything else is, and seen when it
+ * is stored? Then it may be told with the call (core/python.h, python_enter). From 3.12 on there is
+ * another frame in between; 3.9 and 3.10 may give up before. */
+bool python_brings_frame(struct python_module *python);
+
 #endif
