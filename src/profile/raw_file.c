@@ -191,8 +191,7 @@ static int read_folder(struct raw_files *raws, const char *folder, DIR *director
                        struct error *error)
 {
     for (struct dirent *entry; (entry = readdir(directory));) {
-        raws->lost +=
-            has_suffix(entry->d_name, ".raw.new") && !raw_is_being_written(entry->d_name);
+        raws->lost += has_suffix(entry->d_name, ".raw.new") && !raw_is_being_written(entry->d_name);
         if (has_suffix(entry->d_name, ".raw") &&
             read_file(folder, entry->d_name, array_push(raws->files, raws->count, raws->capacity),
                       error))

@@ -88,9 +88,10 @@ static void emit_take_call(struct emitter *e)
     emit_store(e, FIELD(counters), RCX);
 }
 
-void emit_known_call(struct emitter *e, const struct python_layout *layout, struct jumps *elsewhere)
+void emit_known_call(struct emitter *e, const struct python_layout *layout, bool brings,
+                     struct jumps *elsewhere)
 {
-    emit_load(e, RCX, FIELD(target));
+    emit_next_frame(e, RCX, brings);
     emit_frame_code(e, layout);
     emit_slot(e);
     op_memory(e, OP_COMPARE, RCX, RAX, CALL(code));
@@ -99,7 +100,7 @@ void emit_known_call(struct emitter *e, const struct python_layout *layout, stru
     op_memory32(e, OP_LOAD, RCX, RAX, CALL(from));
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
-    emit_load(e, RCX, FIELD(target));
+    emit_next_frame(e, RCX, brings);
     emit_frame_pointer(e, layout);
     op_memory(e, OP_COMPARE, RCX, RAX, CALL(pointer));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));

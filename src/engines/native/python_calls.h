@@ -46,10 +46,11 @@ void python_calls_forget(struct native_thread *thread, uint64_t code);
  * hundred instructions later. Loses rax and rcx. */
 void emit_foresee_call(struct emitter *e, const struct python_layout *layout);
 
-/* The frame in thread.target comes next: if this is a call that is known, the entry at rdx, one past
- * the newest, has its place, the line that calls has what ran, the call is counted, thread.counters are
- * where it counts, and rax is the line's context. Else on to `elsewhere`. Loses rax and rcx. */
-void emit_known_call(struct emitter *e, const struct python_layout *layout,
+/* The frame in thread.target comes next, which is in rsi too if the evaluator `brings` it: if this is a
+ * call that is known, the entry at rdx, one past the newest, has its place, the line that calls has what
+ * ran, the call is counted, thread.counters are where it counts, and rax is the line's context. Else on
+ * to `elsewhere`. Loses rax and rcx. */
+void emit_known_call(struct emitter *e, const struct python_layout *layout, bool brings,
                      struct jumps *elsewhere);
 
 /* It was not: the entry at rdx has its line now, thread.python_called and .python_line_context are its

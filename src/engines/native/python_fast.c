@@ -235,7 +235,7 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
 {
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
     emit_store_current(e, RAX, RCX);
-    emit_load(e, RAX, FIELD(target));
+    emit_next_frame(e, RAX, brings);
     op_far(e, OP_STORE, RAX, RDX, OWN(frame));
     emit_store(e, FIELD(hot.python_frame), RAX);
     if (has_lines()) {
@@ -277,7 +277,7 @@ static void emit_frame_called(struct emitter *e, const struct python_layout *lay
 {
     if (has_lines()) {
         struct jumps unknown = {0};
-        emit_known_call(e, layout, &unknown);
+        emit_known_call(e, layout, brings, &unknown);
         emit_frame_push(e, layout, brings);
         jumps_end(e, &unknown);
     }

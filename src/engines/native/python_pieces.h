@@ -103,6 +103,15 @@ static inline void op_memory32(struct emitter *e, uint8_t opcode, unsigned reg, 
     emit_byte(e, offset);
 }
 
+/* reg = the frame that comes next; `brings`: the evaluator is called with it */
+static inline void emit_next_frame(struct emitter *e, unsigned reg, bool brings)
+{
+    if (brings)
+        emit_copy(e, reg, RSI);
+    else
+        emit_load(e, reg, FIELD(target));
+}
+
 /* rcx = the code object that the frame in rcx runs; references may have tags */
 static inline void emit_frame_code(struct emitter *e, const struct python_layout *layout)
 {
