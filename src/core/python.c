@@ -141,14 +141,18 @@ static void settle(struct core *core, struct thread *thread)
 static struct context *child_of(struct core *core, struct context *parent,
                                 struct code_function *function)
 {
-    uint64_t hash = (parent->key ^ (uintptr_t)function) * TREE_MIX;
-    struct context **known = &core->python.children[hash >> (64 - PYTHON_CHILD_BITS)];
+    uint64_t hash = ((uintptr_t)parent ^ (uintptr_t)function << 16) * TREE_MIX;
+    size_t at = hash >> (64 - PYTHON_CHILD_BITS);
 
-    if (!*known || (*known)->parent != parent || (*known)->function != function) {
-        *known = tree_child_of(&core->tree, parent, 0, function);
-        (*known)->code = parent->code;
+    if (core->python.children[at].parent != parent ||
+        core->python.children[at].function != function) {
+        struct context *child = tree_child_of(&core->tree, parent, 0, function);
+        child->code = parent->code;
+        core->python.children[at].parent = parent;
+        core->python.children[at].function = function;
+        core->python.children[at].child = child;
     }
-    return *known;
+    return core->python.children[at].child;
 }
 
 /* ---- lines ---- */
@@ -215,30 +219,40 @@ uint64_t python_instruction_pointer(const struct python_layout *layout, uint64_t
     return pointer;
 }
 
+/* What has no line, and none before it, is for the one that the function begins at. */
+static struct code_function *first_line(struct core *core, const struct python_place *place)
+{
+    const struct code_function *function = place->lines->function;
+
+    return python_line_function(&core->python, function, function->line);
+}
+
 struct context *python_take_line(struct core *core, struct context *from,
                                  struct python_place *place, uint64_t pointer)
 {
     const struct python_layout *layout = &core->python.module->layout;
     uint64_t offset = (pointer - place->first) * layout->ip_unit;
     struct python_line_range *range = python_lines_find(place->lines, offset);
-    const struct code_function *function = place->lines->function;
-    struct code_function *line = range ? range->function : NULL;
+    struct context *within = is_line(from) ? from->parent : from;
 
     place->line = pointer;
     place->line_end = pointer + 1;
     if (range && offset >= range->start && offset < range->end) {
-        place->line = place->first + range->start / layout->ip_unit;
-        place->line_end = place->first + range->end / layout->ip_unit;
+        const struct python_line_bounds *bounds =
+            &place->lines->bounds[range - place->lines->ranges];
+        place->line = place->first + bounds->start;
+        place->line_end = place->first + bounds->end;
     }
-    if (range && !range->line && is_line(from))
-        return from;
-    if (!line) {
-        line = python_line_function(&core->python, function,
-                                    range && range->line ? range->line : function->line);
-        if (range && range->line)
-            range->function = line;
+    if (!range || !range->line)
+        return is_line(from) && range ? from : child_of(core, within, first_line(core, place));
+    if (range->within != within) {
+        if (!range->function)
+            range->function =
+                python_line_function(&core->python, place->lines->function, range->line);
+        range->within = within;
+        range->context = child_of(core, within, range->function);
     }
-    return child_of(core, is_line(from) ? from->parent : from, line);
+    return range->context;
 }
 
 static void take_line(struct core *core, struct python_entry *entry)

@@ -176,7 +176,11 @@ struct python {
     size_t function_count, function_capacity;
     struct code_module **files; /* hash of path */
     size_t file_count, file_capacity;
-    struct context *children[1 << PYTHON_CHILD_BITS]; /* a cache: contexts of functions and lines */
+    struct {
+        const struct context *parent;
+        const struct code_function *function;
+        struct context *child;
+    } children[1 << PYTHON_CHILD_BITS]; /* a cache: contexts of functions and lines */
     uint64_t *path;                                   /* frames on their way onto the list */
     size_t path_capacity;
     struct python_lines **lines; /* hash of function and line table */
@@ -299,6 +303,9 @@ struct python_line_range {
     uint32_t start, end;            /* bytes from the first instruction */
     uint32_t line;                  /* 0: none of its own */
     struct code_function *function; /* of the line; NULL until it is asked for */
+    /* The last context of that function that was at the line, and the line's below it: */
+    const struct context *within;
+    struct context *context;
 };
 
 /* The same as instruction pointers, from the code's first one on. */
