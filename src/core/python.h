@@ -181,7 +181,7 @@ struct python {
         const struct code_function *function;
         struct context *child;
     } children[1 << PYTHON_CHILD_BITS]; /* a cache: contexts of functions and lines */
-    uint64_t *path;                                   /* frames on their way onto the list */
+    uint64_t *path;                     /* frames on their way onto the list */
     size_t path_capacity;
     struct python_lines **lines; /* hash of function and line table */
     size_t lines_count, lines_capacity;
