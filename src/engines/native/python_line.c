@@ -279,6 +279,9 @@ void emit_line_watch(struct emitter *e, const struct python_layout *layout, int 
 void emit_line_here(struct emitter *e, const struct python_layout *layout, unsigned frame,
                     unsigned pointer, struct jumps *elsewhere)
 {
+    if (pointer == RAX)
+        emit_unspill(e, RAX);
+    emit_copy(e, RCX, pointer);
     emit_load(e, RDX, FIELD(hot.python_top));
     op_far(e, OP_COMPARE, frame, RDX, NEWEST(frame));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
@@ -288,7 +291,6 @@ void emit_line_here(struct emitter *e, const struct python_layout *layout, unsig
     vectors_emit_settle_line(e, RAX);
     compare_zero(e, RDX, NEWEST(place.steps));
     jumps_add(elsewhere, jump_far_ahead(e, IF_EQUAL));
-    emit_copy(e, RCX, pointer);
     emit_function_step(e, layout, -ENTRY_BYTES, false, elsewhere);
 }
 

@@ -62,9 +62,9 @@ void emit_line_first(struct emitter *e, const struct python_layout *layout, uint
 /* PYTHON_LINE, see python_fast.h. */
 void emit_line(struct emitter *e, const struct python_layout *layout, uint64_t slow);
 
-/* The same where the program goes on, for the frame in register `frame` whose instruction pointer is an
- * address and in register `pointer`; neither is borrowed. What is not known there: on to `elsewhere`,
- * with nothing changed but that the line has what ran. */
+/* The same where the program goes on, for the frame in register `frame`, which is not borrowed, whose
+ * instruction pointer is an address and in register `pointer`; rax has been used since it was borrowed.
+ * What is not known there: on to `elsewhere`, with nothing changed but that the line has what ran. */
 struct jumps;
 void emit_line_here(struct emitter *e, const struct python_layout *layout, unsigned frame,
                     unsigned pointer, struct jumps *elsewhere);

@@ -184,13 +184,13 @@ static void emit_count_borrowed(struct emitter *e, const struct line_count *coun
     lines_emit(e, &bare);
 }
 
-/* Can the line be found where the program goes on? By registers that are not borrowed. */
+/* Can the line be found where the program goes on? */
 static bool finds_line_here(const struct translation *t, unsigned index)
 {
     const struct instruction *store = &t->instructions[index];
-    unsigned frame = python_frame_register(t, index), pointer = instruction_reg(store);
+    unsigned frame = python_frame_register(t, index);
     return t->python->layout.ip_bytes == 8 && stores_register(store, 8) && !t->python->handlers &&
-           frame != NO_FRAME_REGISTER && frame > RDX && pointer > RDX;
+           frame != NO_FRAME_REGISTER && frame > RDX;
 }
 
 /* The line that instruction `index` has changed to; rax is borrowed, as the others are then. If it is
