@@ -1,5 +1,4 @@
 #include "profile/raw_lines.h"
-#include "common/map.h"
 #include "common/memory.h"
 #include "profile/order.h"
 
@@ -9,9 +8,11 @@ struct taking {
     struct profile *profile;
     uint32_t *moved;     /* by old context: the new one */
     uint32_t *line;      /* by old context: the line it runs for, 0: none */
-    struct map calls;    /* (function, site) -> number of the pair */
-    struct map children; /* (new parent, number of the pair) -> new context */
     uint32_t kept;
+    /* Hash of a new context's parent, function and site: its number + 1, 0: free. As it has room for all
+     * from the beginning and says no more, few looks at it wait for memory. */
+    uint32_t *children;
+    size_t child_slots;
     struct block_count *rows; /* of lines: their numbers stand for blocks, to be put in order */
     size_t row_count, row_capacity;
 };
@@ -36,6 +37,23 @@ static void add_row(struct taking *taking, uint32_t context, uint32_t line, uint
             (struct block_count){.context = context, .block = line, .count = instructions};
 }
 
+static uint32_t *child_slot(const struct taking *taking, uint32_t parent, const struct context *old)
+{
+    const struct context *contexts = taking->profile->contexts;
+    const uint64_t mix = 0x9e3779b97f4a7c15u;
+    uint64_t hash = ((uint64_t)parent << 32 | old->function) * mix;
+    size_t at = ((hash ^ hash >> 29) + old->site) * mix >> 24;
+
+    for (;; at++) {
+        uint32_t *slot = &taking->children[at & (taking->child_slots - 1)];
+        if (!*slot)
+            return slot;
+        const struct context *child = &contexts[*slot - 1];
+        if (child->parent == parent && child->function == old->function && child->site == old->site)
+            return slot;
+    }
+}
+
 /* The new context for an old one that is no line. It is never behind its old place. */
 static uint32_t place_context(struct taking *taking, const struct context *old)
 {
@@ -46,18 +64,15 @@ static uint32_t place_context(struct taking *taking, const struct context *old)
         return taking->kept++;
     }
     uint32_t parent = taking->moved[old->parent];
-    uint32_t *call = map_place(&taking->calls, map_pair(old->function, old->site));
-    if (*call == MAP_ABSENT)
-        *call = (uint32_t)taking->calls.count;
-    uint32_t *place = map_place(&taking->children, map_pair(parent, *call));
-    if (*place == MAP_ABSENT) {
-        *place = taking->kept++;
-        contexts[*place] =
+    uint32_t *slot = child_slot(taking, parent, old);
+    if (!*slot) {
+        *slot = ++taking->kept;
+        contexts[*slot - 1] =
             (struct context){.parent = parent, .function = old->function, .site = old->site};
     }
-    contexts[*place].calls += old->calls;
-    contexts[*place].self_instructions += old->self_instructions;
-    return *place;
+    contexts[*slot - 1].calls += old->calls;
+    contexts[*slot - 1].self_instructions += old->self_instructions;
+    return *slot - 1;
 }
 
 static void take_context(struct taking *taking, size_t index)
@@ -100,14 +115,16 @@ uint32_t *raw_take_lines_out(struct profile *profile)
         return NULL;
     taking.moved = memory_allocate(profile->context_count * sizeof *taking.moved);
     taking.line = memory_allocate(profile->context_count * sizeof *taking.line);
+    for (taking.child_slots = 1; taking.child_slots < 2 * profile->context_count;)
+        taking.child_slots *= 2;
+    taking.children = memory_allocate_zeroed(taking.child_slots, sizeof *taking.children);
     for (size_t i = 0; i < profile->context_count; i++)
         take_context(&taking, i);
     profile->context_count = taking.kept;
     for (size_t i = 0; i < profile->root_count; i++)
         profile->roots[i].context = taking.moved[profile->roots[i].context];
     join_rows(&taking);
-    map_free(&taking.calls);
-    map_free(&taking.children);
+    free(taking.children);
     free(taking.line);
     return taking.moved;
 }
