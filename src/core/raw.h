@@ -18,17 +18,20 @@
  *   threads   count, { number }
  *   roots     count, { context, thread, part }
  *   contexts  count, { numbers: how many rows before it its parent is, 0 if it has none; function;
- *             site + 1, 0 if it has none; calls; self instructions }     parents first
+ *             site + 1, 0 if it has none; calls; self instructions; how many rows of counts are
+ *             its own }                                                  parents first
  *   pairs     count, { context, site }      further sites of contexts that have several
  *   blocks    count, { module, address in the module, instructions, text lengths }
- *   counts    count, { numbers: context, less that of the row before: twice that, or for -1, -2
- *             and so on 1, 3; block; count }              several rows for a pair add up
  *   repairs   count, { text kind, count }
  *   skips     count, { text pattern }
  *   notes     count, { text }               what the user should be told
+ *   counts    count, { numbers: twice the step to the block, and one more if the context is another
+ *             than that of the row before; then the step to that; count }
+ *                                           several rows for a pair add up; none counts nothing
  *   RAW_END
  *
- * Rows are referred to by their place, from 0.
+ * Rows are referred to by their place, from 0. A step is from the row before, in the first row from 0:
+ * twice that, or for -1, -2 and so on 1, 3.
  */
 #ifndef TRUEFLAME_CORE_RAW_H
 #define TRUEFLAME_CORE_RAW_H

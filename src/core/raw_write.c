@@ -71,8 +71,9 @@ struct rows {
     uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
     uint32_t function_capacity, module_capacity;
     uint64_t count_count;
-    uint64_t *self; /* instructions, as `context` */
-    uint8_t *off;   /* as `context`: ran here, while recording was off or for nothing */
+    uint64_t *self;   /* instructions, as `context` */
+    uint32_t *counts; /* rows of counts, as `context` */
+    uint8_t *off;     /* as `context`: ran here, while recording was off or for nothing */
     uint64_t unrecorded;
 };
 
@@ -143,6 +144,7 @@ static void choose_contexts(struct core *core, struct rows *rows)
     rows->context = unwritten_rows(count);
     rows->off = platform_allocate((size_t)count + 1);
     rows->self = platform_allocate(((size_t)count + 1) * sizeof *rows->self);
+    rows->counts = platform_allocate(((size_t)count + 1) * sizeof *rows->counts);
     for (uint32_t i = 0; i < core->root_count; i++) {
         const struct plane_root *root = &core->roots[i];
         if (root->plane == PLANE_INHERITED)
@@ -217,7 +219,8 @@ static void add_line(const struct core *core, struct rows *rows, const struct co
 /* Is the row one of those that are written? */
 static bool is_chosen(const struct rows *rows, const struct count *row)
 {
-    return counts_row_block(row) && context_row(rows, counts_row_context(row)) != CODE_NO_ID;
+    return row->count && counts_row_block(row) &&
+           context_row(rows, counts_row_context(row)) != CODE_NO_ID;
 }
 
 static void choose_blocks(struct core *core, struct rows *rows)
@@ -230,7 +233,7 @@ static void choose_blocks(struct core *core, struct rows *rows)
         lengths[i] = core->blocks[i].instructions;
     struct counts_walk walk = {0};
     for (const struct count *row; (row = counts_next(&core->counts, &walk));) {
-        if (counts_row_context(row) < rows->first)
+        if (!row->count || counts_row_context(row) < rows->first)
             continue;
         uint32_t block = counts_row_block(row), context = counts_row_context(row) - rows->first;
         if (!block) {
@@ -244,6 +247,7 @@ static void choose_blocks(struct core *core, struct rows *rows)
         if (rows->context[context] == CODE_NO_ID)
             continue;
         rows->count_count++;
+        rows->counts[context]++;
         if (rows->block[block] == CODE_NO_ID) {
             need_module(rows, final_module(&core->blocks[block]));
             rows->block[block] = 0; /* numbered below, in order */
@@ -292,6 +296,7 @@ static void release_rows(struct core *core, struct rows *rows)
     platform_release(rows->part, ((size_t)core->part_count + 1) * sizeof *rows->part);
     platform_release(rows->off, contexts);
     platform_release(rows->self, contexts * sizeof *rows->self);
+    platform_release(rows->counts, contexts * sizeof *rows->counts);
     platform_release(rows->functions, rows->function_capacity * sizeof *rows->functions);
     platform_release(rows->modules, rows->module_capacity * sizeof *rows->modules);
 }
@@ -401,13 +406,12 @@ static void put_contexts(struct writer *writer, const struct core *core, const s
         put_number(writer, context->site ? rows->site[context->site] + 1 : 0);
         put_number(writer, context->calls);
         put_number(writer, rows->self[number - rows->first]);
+        put_number(writer, rows->counts[number - rows->first]);
     }
 }
 
-static void put_counts(struct writer *writer, const struct core *core, const struct rows *rows)
+static void put_blocks(struct writer *writer, const struct core *core, const struct rows *rows)
 {
-    uint32_t context = 0;
-
     put(writer, rows->block_count);
     for (uint32_t i = 0; i < core->block_count; i++) {
         const struct core_block *block = &core->blocks[i];
@@ -418,16 +422,41 @@ static void put_counts(struct writer *writer, const struct core *core, const str
         put(writer, block->instructions);
         put_bytes(writer, block->lengths, block->instructions);
     }
-    put(writer, rows->count_count);
+}
+
+static void put_told(struct writer *writer, const struct core *core)
+{
+    put(writer, REPAIR_KINDS);
+    for (unsigned i = 0; i < REPAIR_KINDS; i++) {
+        put_text(writer, repair_names[i]);
+        put(writer, core->repairs[i]);
+    }
+    put(writer, core->skip_count);
+    for (uint32_t i = 0; i < core->skip_count; i++)
+        put_text(writer, core->skip_objects[i]);
+    put(writer, core->note_count);
+    for (uint32_t i = 0; i < core->note_count; i++)
+        put_text(writer, core->notes[i]);
+}
+
+static void put_counts(struct writer *writer, const struct core *core, const struct rows *rows)
+{
+    uint32_t last_context = 0, last_block = 0;
     struct counts_walk walk = {0};
+
+    put(writer, rows->count_count);
     for (const struct count *row; (row = counts_next(&core->counts, &walk));) {
         if (!is_chosen(rows, row))
             continue;
-        uint32_t before = context;
-        context = context_row(rows, counts_row_context(row));
-        put_number(writer, number_from_signed((int64_t)context - before));
-        put_number(writer, rows->block[counts_row_block(row)]);
+        uint32_t context = context_row(rows, counts_row_context(row));
+        uint32_t block = rows->block[counts_row_block(row)];
+        uint64_t step = number_from_signed((int64_t)block - last_block) << 1;
+        put_number(writer, step | (context != last_context));
+        if (context != last_context)
+            put_number(writer, number_from_signed((int64_t)context - last_context));
         put_number(writer, row->count);
+        last_context = context;
+        last_block = block;
     }
 }
 
@@ -445,18 +474,9 @@ void raw_write(struct core *core, const struct raw_process *process, struct raw_
     put_roots(writer, core, &rows);
     put_contexts(writer, core, &rows);
     put_pairs(writer, core, &rows);
+    put_blocks(writer, core, &rows);
+    put_told(writer, core);
     put_counts(writer, core, &rows);
-    put(writer, REPAIR_KINDS);
-    for (unsigned i = 0; i < REPAIR_KINDS; i++) {
-        put_text(writer, repair_names[i]);
-        put(writer, core->repairs[i]);
-    }
-    put(writer, core->skip_count);
-    for (uint32_t i = 0; i < core->skip_count; i++)
-        put_text(writer, core->skip_objects[i]);
-    put(writer, core->note_count);
-    for (uint32_t i = 0; i < core->note_count; i++)
-        put_text(writer, core->notes[i]);
     put(writer, RAW_END);
     flush(writer);
     release_rows(core, &rows);

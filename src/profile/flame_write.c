@@ -67,19 +67,35 @@ static void put_text(struct buffer *buffer, const char *text)
     put_bytes(buffer, text, strlen(text));
 }
 
-static uint64_t encode(const struct column *column, uint64_t value, uint64_t row, uint64_t before)
+/* The column's values of `count` rows from `row` on, as they are written; `before` is the value of the
+ * row before those, and then of the last. */
+static void encode(enum coding coding, uint64_t *values, size_t count, size_t row, uint64_t *before)
 {
-    switch (column->coding) {
+    uint64_t last = *before;
+
+    *before = values[count - 1];
+    switch (coding) {
     case CODING_OPTIONAL:
-        return value == NONE ? 0 : value + 1;
+        for (size_t i = 0; i < count; i++)
+            values[i] = values[i] == NONE ? 0 : values[i] + 1;
+        break;
     case CODING_BACK:
-        return value == NONE ? 0 : row - value;
+        for (size_t i = 0; i < count; i++)
+            values[i] = values[i] == NONE ? 0 : row + i - values[i];
+        break;
     case CODING_DELTA:
-        return zigzag_encode(value - before);
+        for (size_t i = 0; i < count; i++) {
+            uint64_t step = values[i] - last;
+            last = values[i];
+            values[i] = zigzag_encode(step);
+        }
+        break;
     case CODING_SIGNED:
-        return zigzag_encode(value);
+        for (size_t i = 0; i < count; i++)
+            values[i] = zigzag_encode(values[i]);
+        break;
     default:
-        return value;
+        break;
     }
 }
 
@@ -87,18 +103,18 @@ static void put_column(struct buffer *buffer, const struct table *table,
                        const struct column *column, const char *row, size_t count,
                        const uint32_t *string_ids)
 {
-    uint64_t before = 0;
+    uint64_t before = 0, values[ROWS_AT_ONCE];
 
-    for (size_t i = 0, end; i < count; i = end) {
-        end = count - i < ROWS_AT_ONCE ? count : i + ROWS_AT_ONCE;
-        uint8_t *start = buffer_reserve(buffer, (end - i) * VARINT_BYTES), *at = start;
-        for (; i < end; i++, row += table->row_bytes) {
-            uint64_t value = column_load(column, row);
-            if (column->refers == TABLE_STRINGS)
-                value = string_ids[value];
-            at = write_varint(at, encode(column, value, i, before));
-            before = value;
-        }
+    for (size_t first = 0; first < count;
+         first += ROWS_AT_ONCE, row += ROWS_AT_ONCE * table->row_bytes) {
+        size_t some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
+        uint8_t *start = buffer_reserve(buffer, some * VARINT_BYTES), *at = start;
+        column_load_rows(column, row, table->row_bytes, some, values);
+        for (size_t i = 0; column->refers == TABLE_STRINGS && i < some; i++)
+            values[i] = string_ids[values[i]];
+        encode(column->coding, values, some, first, &before);
+        for (size_t i = 0; i < some; i++)
+            at = write_varint(at, values[i]);
         buffer->count += (size_t)(at - start);
     }
 }

@@ -50,6 +50,14 @@ static void sort_blocks(struct block_count *rows, size_t count, struct block_cou
             merge(rows + at, width, count - at < 2 * width ? count - at : 2 * width, scratch);
 }
 
+static bool ascend(const struct block_count *rows, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (rows[i - 1].block >= rows[i].block)
+            return false;
+    return true;
+}
+
 static bool is_in_order(const struct block_count *rows, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -81,9 +89,16 @@ size_t order_dealt(struct block_count *rows, const size_t *ends, size_t context_
     size_t start = 0, kept = 0, capacity = 0;
 
     for (size_t i = 0; i < context_count; start = ends[i++]) {
-        scratch = memory_grow(scratch, &capacity, ends[i] - start, sizeof *scratch);
-        sort_blocks(rows + start, ends[i] - start, scratch);
-        kept = keep(rows, kept, rows + start, ends[i] - start);
+        size_t count = ends[i] - start;
+        if (ascend(rows + start, count)) {
+            if (kept < start)
+                memmove(rows + kept, rows + start, count * sizeof *rows);
+            kept += count;
+            continue;
+        }
+        scratch = memory_grow(scratch, &capacity, count, sizeof *scratch);
+        sort_blocks(rows + start, count, scratch);
+        kept = keep(rows, kept, rows + start, count);
     }
     free(scratch);
     return kept;

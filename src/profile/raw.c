@@ -75,6 +75,7 @@ struct raw_rows {
     uint32_t *modules, *functions, *sites, *parts, *blocks;
     uint64_t module_count, function_count, site_count, part_count, block_count, thread_count;
     uint64_t first_thread, first_context, context_count;
+    uint64_t count_count; /* rows of counts that contexts say they have */
 };
 
 static void read_contexts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
@@ -95,7 +96,7 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
             .part = rows->parts[part],
         };
     }
-    rows->context_count = take_count(cursor, 5);
+    rows->context_count = take_count(cursor, 6);
     profile->contexts =
         memory_grow(profile->contexts, &profile->context_capacity,
                     profile->context_count + rows->context_count, sizeof *profile->contexts);
@@ -116,6 +117,10 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
         };
         context->calls = take_number(cursor);
         context->self_instructions = take_number(cursor);
+        uint64_t counts = take_number(cursor);
+        *array_push(reader->row_counts, reader->row_counts_count, reader->row_counts_capacity) =
+            (uint32_t)counts;
+        rows->count_count += counts;
     }
 }
 
@@ -179,80 +184,89 @@ static void read_site_pairs(struct reader *reader, struct cursor *cursor,
     free(pairs);
 }
 
+/* Takes over the rows' blocks. */
+static void begin_counts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
+{
+    uint64_t count = take_count(cursor, 2);
+
+    if (count != rows->count_count)
+        cursor->damaged = true;
+    *array_push(reader->counts, reader->counts_count, reader->counts_capacity) =
+        (struct raw_counts){
+            .cursor = *cursor,
+            .left = count,
+            .first_context = rows->first_context,
+            .context_count = rows->context_count,
+            .block_count = rows->block_count,
+            .blocks = rows->blocks,
+        };
+    rows->blocks = NULL;
+}
+
 /* The next row; false: there is none, or it is damaged. */
 static bool next_count(struct raw_counts *counts, struct block_count *row)
 {
     if (!counts->left)
         return false;
     counts->left--;
-    counts->context += (uint64_t)take_signed(&counts->cursor);
-    uint64_t block = take_number(&counts->cursor);
+    uint64_t step = take_number(&counts->cursor);
+    counts->block += (uint64_t)number_to_signed(step >> 1);
+    if (step & 1)
+        counts->context += (uint64_t)take_signed(&counts->cursor);
     uint64_t times = take_number(&counts->cursor);
-    if (counts->context >= counts->context_count || block >= counts->block_count)
+    if (counts->context >= counts->context_count || counts->block >= counts->block_count)
         counts->cursor.damaged = true;
     if (counts->cursor.damaged)
         return false;
     *row = (struct block_count){
         .context = (uint32_t)(counts->first_context + counts->context),
-        .block = counts->blocks[block],
+        .block = counts->blocks[counts->block],
         .count = times,
     };
     return true;
 }
 
-static void keep_row_counts(struct reader *reader)
+/* Each row of a file to its context, which has room for them from next[] to ends[]. */
+static bool deal_file(const struct reader *reader, struct raw_counts counts, const uint32_t *moved,
+                      size_t *next, const size_t *ends)
 {
-    size_t old = reader->row_counts_capacity;
-
-    reader->row_counts = memory_grow(reader->row_counts, &reader->row_counts_capacity,
-                                     reader->profile->context_count, sizeof *reader->row_counts);
-    for (size_t i = old; i < reader->row_counts_capacity; i++)
-        reader->row_counts[i] = 0;
-}
-
-/* Takes over the rows' blocks. */
-static void count_counts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
-{
-    struct raw_counts counts = {
-        .left = take_count(cursor, 3),
-        .first_context = rows->first_context,
-        .context_count = rows->context_count,
-        .block_count = rows->block_count,
-        .blocks = rows->blocks,
-    };
     struct block_count row;
 
-    rows->blocks = NULL;
-    counts.cursor = *cursor;
-    *array_push(reader->counts, reader->counts_count, reader->counts_capacity) = counts;
-    keep_row_counts(reader);
-    while (next_count(&counts, &row))
-        reader->row_counts[row.context] += row.count != 0;
-    *cursor = counts.cursor;
+    while (next_count(&counts, &row)) {
+        if (moved)
+            row.context = moved[row.context];
+        if (next[row.context] == ends[row.context])
+            return false;
+        reader->profile->counts[next[row.context]++] = row;
+    }
+    return take(&counts.cursor) == RAW_END && !counts.cursor.damaged;
 }
 
-/* `moved`: where contexts went; NULL: they are where they were. */
-static void deal_counts(struct reader *reader, const uint32_t *moved, size_t old_contexts)
+/* `moved`: where contexts went; NULL: they are where they were. Returns the first file that is damaged,
+ * or how many files there are. */
+static size_t deal_counts(struct reader *reader, const uint32_t *moved)
 {
     struct profile *profile = reader->profile;
-    size_t *ends = memory_allocate_zeroed(profile->context_count + 1, sizeof *ends);
-    struct block_count row;
+    const size_t contexts = profile->context_count;
+    size_t *ends = memory_allocate_zeroed(contexts + 1, sizeof *ends);
+    size_t *next = memory_allocate((contexts + 1) * sizeof *next);
+    size_t file = 0, total = 0;
 
-    for (size_t i = 0; i < old_contexts && reader->row_counts; i++)
-        ends[(moved ? moved[i] : i) + 1] += reader->row_counts[i];
-    for (size_t i = 0; i < profile->context_count; i++)
-        ends[i + 1] += ends[i];
-    profile->count_capacity = ends[profile->context_count];
-    profile->counts = memory_allocate(profile->count_capacity * sizeof *profile->counts);
-    for (size_t i = 0; i < reader->counts_count; i++)
-        while (next_count(&reader->counts[i], &row)) {
-            if (moved)
-                row.context = moved[row.context];
-            if (row.count)
-                profile->counts[ends[row.context]++] = row;
-        }
-    profile->count_count = order_dealt(profile->counts, ends, profile->context_count);
+    for (size_t i = 0; i < reader->row_counts_count; i++)
+        ends[moved ? moved[i] : i] += reader->row_counts[i];
+    for (size_t i = 0; i < contexts; i++) {
+        next[i] = total;
+        total = ends[i] += total;
+    }
+    profile->count_capacity = total;
+    profile->counts = memory_allocate(total * sizeof *profile->counts);
+    while (file < reader->counts_count &&
+           deal_file(reader, reader->counts[file], moved, next, ends))
+        file++;
+    profile->count_count = order_dealt(profile->counts, next, contexts);
+    free(next);
     free(ends);
+    return file;
 }
 
 static void read_repairs(struct reader *reader, struct cursor *cursor)
@@ -297,15 +311,15 @@ static bool read_tables(struct reader *reader, struct raw_file *raw)
     read_site_pairs(reader, cursor, &rows);
     rows.blocks = read_rows(reader, cursor, 32, raw_read_block, rows.modules, rows.module_count,
                             &rows.block_count);
-    count_counts(reader, cursor, &rows);
     read_repairs(reader, cursor);
+    begin_counts(reader, cursor, &rows);
     free(rows.modules);
     free(rows.functions);
     free(rows.sites);
     free(rows.parts);
     free(rows.blocks);
     free(reader->jit);
-    return take(cursor) == RAW_END && !cursor->damaged;
+    return !cursor->damaged;
 }
 
 static void read_process(struct reader *reader, const struct raw_file *raw)
@@ -350,14 +364,17 @@ static int read_all(struct reader *reader, const struct raw_files *raws, const c
 
     for (size_t i = 0; i < raws->count; i++)
         read_process(reader, raws->files[i]);
-    for (size_t i = 0; i < raws->count; i++)
-        if (!read_tables(reader, raws->files[i]))
-            return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
-                             (unsigned long long)raws->files[i]->process.pid);
-    size_t old_contexts = profile->context_count;
-    uint32_t *moved = raw_take_lines_out(profile);
-    deal_counts(reader, moved, old_contexts);
-    free(moved);
+    size_t whole = 0;
+    while (whole < raws->count && read_tables(reader, raws->files[whole]))
+        whole++;
+    if (whole == raws->count) {
+        uint32_t *moved = raw_take_lines_out(profile);
+        whole = deal_counts(reader, moved);
+        free(moved);
+    }
+    if (whole < raws->count)
+        return error_set(error, "%s: the raw profile of process %llu is damaged", folder,
+                         (unsigned long long)raws->files[whole]->process.pid);
     profile->meta.engine = profile_intern(profile, first->engine);
     profile->meta.command = profile_intern(profile, first->command);
     profile->meta.exit_status = (int32_t)first->process.exit_status;

@@ -6,8 +6,8 @@
 
 struct taking {
     struct profile *profile;
-    uint32_t *moved;     /* by old context: the new one */
-    uint32_t *line;      /* by old context: the line it runs for, 0: none */
+    uint32_t *moved; /* by old context: the new one */
+    uint32_t *line;  /* by old context: the line it runs for, 0: none */
     uint32_t kept;
     /* Hash of a new context's parent, function and site: its number + 1, 0: free. As it has room for all
      * from the beginning and says no more, few looks at it wait for memory. */

@@ -28,13 +28,12 @@ struct raw_jit {
     size_t first_line, line_count;
 };
 
-/* The counts of a file that is read but for them: they are millions of rows, and so are read twice
- * rather than kept twice. First they are counted by context, and when it is known which contexts
- * there will be, each goes to its place. */
+/* The counts of a file that is read but for them: they are millions of rows, and go each to its place
+ * once it is known which contexts there will be. */
 struct raw_counts {
     struct cursor cursor;
-    uint64_t left;    /* rows */
-    uint64_t context; /* of the last row */
+    uint64_t left;           /* rows */
+    uint64_t context, block; /* of the last row */
     uint64_t first_context, context_count, block_count;
     uint32_t *blocks; /* the profile's, by the file's numbers */
 };
@@ -44,7 +43,7 @@ struct reader {
     struct raw_counts *counts; /* of each file */
     size_t counts_count, counts_capacity;
     uint32_t *row_counts; /* by context: how many rows of counts it has */
-    size_t row_counts_capacity;
+    size_t row_counts_count, row_counts_capacity;
     struct raw_jit *jit;    /* by module of the file that is being read */
     struct raw_line *lines; /* of the same file */
     size_t line_count, line_capacity;

@@ -208,24 +208,36 @@ void *table_allocate(struct profile *profile, const struct table *table, size_t 
     return rows;
 }
 
-uint64_t column_load(const struct column *column, const void *row)
+void column_load_rows(const struct column *column, const void *rows, size_t row_bytes, size_t count,
+                      uint64_t *values)
 {
-    const char *field = (const char *)row + column->offset;
-    uint8_t narrow;
+    const char *field = (const char *)rows + column->offset;
     uint32_t middle;
-    uint64_t wide;
 
     switch (column->size_bytes) {
     case 1:
-        memcpy(&narrow, field, sizeof narrow);
-        return narrow;
+        for (size_t i = 0; i < count; i++, field += row_bytes)
+            values[i] = *(const uint8_t *)field;
+        break;
     case 4:
-        memcpy(&middle, field, sizeof middle);
-        return column->coding == CODING_SIGNED ? (uint64_t)(int64_t)(int32_t)middle : middle;
+        for (size_t i = 0; i < count; i++, field += row_bytes) {
+            memcpy(&middle, field, sizeof middle);
+            values[i] =
+                column->coding == CODING_SIGNED ? (uint64_t)(int64_t)(int32_t)middle : middle;
+        }
+        break;
     default:
-        memcpy(&wide, field, sizeof wide);
-        return wide;
+        for (size_t i = 0; i < count; i++, field += row_bytes)
+            memcpy(&values[i], field, sizeof values[i]);
     }
+}
+
+uint64_t column_load(const struct column *column, const void *row)
+{
+    uint64_t value;
+
+    column_load_rows(column, row, 0, 1, &value);
+    return value;
 }
 
 void column_store(const struct column *column, void *row, uint64_t value)

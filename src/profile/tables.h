@@ -72,6 +72,9 @@ void *table_allocate(struct profile *profile, const struct table *table, size_t 
 
 /* The value of a column in the row at `row`, widened; signed ones keep their bits. */
 uint64_t column_load(const struct column *column, const void *row);
+/* Those of `count` rows, which are so many bytes each. */
+void column_load_rows(const struct column *column, const void *rows, size_t row_bytes, size_t count,
+                      uint64_t *values);
 void column_store(const struct column *column, void *row, uint64_t value);
 
 #endif

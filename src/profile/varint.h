@@ -12,16 +12,20 @@
  * since there are millions. */
 static inline uint64_t varint_read(const uint8_t **at, const uint8_t *end, bool *failed)
 {
+    const uint8_t *next = *at;
     uint64_t value = 0;
 
-    for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
-        uint8_t byte = *(*at)++;
+    for (unsigned shift = 0; shift < 64 && next < end; shift += 7) {
+        uint8_t byte = *next++;
         if (shift == 63 && byte > 1)
             break;
         value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
+        if (!(byte & 0x80)) {
+            *at = next;
             return value;
+        }
     }
+    *at = next;
     *failed = true;
     return 0;
 }
