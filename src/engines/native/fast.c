@@ -169,6 +169,8 @@ static void emit_call_to(struct translation *t, unsigned index, uint64_t target,
     finish_beside(&lookup, &step, miss);
     if (step.varies && options.line_detail) /* found by its site alone */
         emit_entry_check(e, target, miss);
+    if (options.line_detail)
+        line_counters_emit_check(e, RAX, miss);
     emit_settle(t, RCX);
     emit_shadow_push(e, RCX, RAX, next, LANDING_UNKNOWN);
     restore(e, flags, RAX_RCX);
@@ -205,9 +207,12 @@ static void emit_call_through(struct translation *t, unsigned index, bool slot)
     save_flags(e);
     emit_spill(e, RDX);
     lines_emit_folded(e, &t->folded_line, RDX);
-    emit_room_check(e, cold_store_target(miss));
+    uint64_t missed = cold_store_target(miss);
+    emit_room_check(e, missed);
     emit_load_current(e, RAX);
     emit_indirect_child(e, site, miss);
+    if (options.line_detail)
+        line_counters_emit_check(e, RDX, missed);
     emit_settle(t, RAX);
     emit_shadow_push(e, RAX, RDX, next, LANDING_UNKNOWN);
     emit_unspill(e, RDX);

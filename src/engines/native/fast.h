@@ -6,6 +6,7 @@
 
 #include "engines/native/cache.h"
 #include "engines/native/emit.h"
+#include "engines/native/line_counters.h"
 #include "engines/native/record.h"
 #include "engines/native/thread.h"
 #include <asm/sigcontext.h>
@@ -40,10 +41,14 @@ void emit_tell_current(struct emitter *e);
 /* The thread is about to enter the cache. */
 static inline void fast_enter(struct native_thread *thread)
 {
-    if (options.line_detail)
-        thread->counters = thread->hot.current->counters;
-    else
-        thread->hot.top->context = thread->hot.current;
+    struct context *current = thread->hot.current;
+    if (!options.line_detail) {
+        thread->hot.top->context = current;
+        return;
+    }
+    if (line_counters_are_away(current))
+        line_counters_come_back(current);
+    thread->counters = current->counters;
 }
 
 /* It was stopped there, and the shadow stack's top is known. */

@@ -370,6 +370,8 @@ static void end_with_transition(struct emitter *cold, struct block *block, uint6
     block->transition = cold->address;
     emit_load_current(cold, RCX);
     struct child_lookup lookup = emit_beside(cold, &step);
+    if (options.line_detail)
+        line_counters_emit_check(cold, RAX, miss);
     vectors_emit_settle(cold, RCX, true);
     if (options.line_detail && options.python)
         vectors_emit_settle_line(cold, RCX);

@@ -1,6 +1,7 @@
 /* line_counters.c: see line_counters.h. */
 #include "engines/native/line_counters.h"
 #include "engines/native/arena.h"
+#include "engines/native/assemble.h"
 #include "engines/native/cache.h"
 #include "engines/native/python_counts.h"
 #include "engines/native/record.h"
@@ -118,9 +119,13 @@ uint32_t line_counters_stub(uint32_t run)
     return run < run_capacity ? runs[run].stub : 0;
 }
 
+/* ---- arrays ---- */
+
 /* NULL: the context has none of its own, or those of python_counts.c. */
 static struct line_array *array_of(const struct context *context)
 {
+    if (line_counters_are_away(context))
+        return NULL;
     struct line_array *array = (struct line_array *)(context->counters - LINE_ORIGIN);
     return array->capacity ? array : NULL;
 }
@@ -130,13 +135,127 @@ static void set_array(struct context *context, const struct line_array *array)
     context->counters = (uint64_t)array + LINE_ORIGIN;
 }
 
-static struct line_array *new_array(struct context *context, uint64_t capacity)
+static size_t array_bytes(uint32_t capacity)
 {
-    struct line_array *array = arena_allocate(sizeof *array + capacity * sizeof *array->counts);
+    return sizeof(struct line_array) + capacity * sizeof(uint64_t);
+}
+
+static struct line_array *begin_array(struct line_array *array, struct context *context,
+                                      uint32_t capacity)
+{
     array->capacity = capacity;
+    array->owner = context_number(context);
     set_array(context, array);
     return array;
 }
+
+static struct line_array *new_array(struct context *context, uint32_t capacity)
+{
+    return begin_array(arena_allocate(array_bytes(capacity)), context, capacity);
+}
+
+static void copy_counts(uint64_t **to, const uint64_t *from, uint64_t capacity, uint64_t count)
+{
+    if (!*to)
+        *to = arena_allocate(capacity * sizeof **to);
+    memcpy(*to, from, count * sizeof **to);
+}
+
+static void move_counts(struct line_array *array, const struct line_array *old)
+{
+    uint64_t *counts = array->counts;
+    copy_counts(&counts, old->counts, array->capacity, old->capacity);
+    if (old->taken) {
+        copy_counts(&array->taken, old->taken, array->capacity, old->capacity);
+        arena_release(old->taken, old->capacity * sizeof *old->taken);
+    }
+}
+
+/* ---- new arrays ---- */
+
+#define YOUNG_BYTES (2ul << 20)
+#define SELDOM      2 /* that many calls */
+
+static struct {
+    uint8_t *memory; /* NULL: not used yet */
+    size_t used;
+    bool shared; /* there was a second thread: no more of them */
+} young;
+
+static bool is_young(const struct line_array *array)
+{
+    return (const uint8_t *)array >= young.memory &&
+           (const uint8_t *)array < young.memory + YOUNG_BYTES;
+}
+
+static void flush_array(struct context *context, struct line_array *array, bool alone);
+
+/* What a child of fork has of its parent's is not its own. */
+static void put_away(struct context *context, struct line_array *array)
+{
+    if (array->owner >= core.tree.inherited)
+        flush_array(context, array, true);
+    if (array->taken)
+        arena_release(array->taken, array->capacity * sizeof *array->taken);
+    context->counters = array->capacity;
+}
+
+static void clear_young(void)
+{
+    for (size_t at = 0; at < young.used;) {
+        struct line_array *array = (struct line_array *)(young.memory + at);
+        struct context *context = tree_context(&core.tree, array->owner);
+        at += array_bytes(array->capacity);
+        if (array_of(context) != array) /* it has a larger one */
+            continue;
+        if (context->calls > SELDOM)
+            move_counts(new_array(context, array->capacity), array);
+        else
+            put_away(context, array);
+    }
+    memset(young.memory, 0, young.used);
+    young.used = 0;
+}
+
+static bool young_fits(uint32_t capacity)
+{
+    return !young.shared && young.used + array_bytes(capacity) <= YOUNG_BYTES;
+}
+
+/* Where it does not fit, for good. */
+static struct line_array *new_young_array(struct context *context, uint32_t capacity)
+{
+    if (!young_fits(capacity))
+        return new_array(context, capacity);
+    if (!young.memory)
+        young.memory = arena_allocate(YOUNG_BYTES);
+    uint8_t *memory = young.memory + young.used;
+    young.used += array_bytes(capacity);
+    return begin_array((struct line_array *)memory, context, capacity);
+}
+
+void line_counters_come_back(struct context *context)
+{
+    new_array(context, context->counters);
+}
+
+void line_counters_share(void)
+{
+    young.shared = true;
+    python_counts_share();
+}
+
+void line_counters_emit_check(struct emitter *e, unsigned context, uint64_t miss)
+{
+    _Static_assert(ENGINE_START > UINT32_MAX, "what an address is not");
+    emit_bytes(e, "\x83", 1); /* cmp dword [context + upper half of counters], 0 */
+    emit_byte(e, 0x78 | context);
+    emit_byte(e, offsetof(struct context, counters) + 4);
+    emit_byte(e, 0);
+    jump_if(e, IF_EQUAL, miss);
+}
+
+/* ---- contexts ---- */
 
 /* Python's contexts run the evaluator. Blocks that do not ask go on for the contexts that are in them:
  * those were made in time. */
@@ -151,7 +270,9 @@ void line_counters_context_made(struct context *context)
     if (function->flags & CODE_FUNCTION_ANONYMOUS)
         return;
     struct line_function *of = lines_of(function);
-    new_array(context, of->room);
+    if (!young.shared && !young_fits(of->room))
+        clear_young();
+    new_young_array(context, of->room);
     of->contexts++;
     uint32_t most = most_room(of);
     if (of->room <= most)
@@ -161,32 +282,23 @@ void line_counters_context_made(struct context *context)
         cache_remake_function(function);
 }
 
-static void copy_counts(uint64_t **to, const uint64_t *from, uint64_t capacity, uint64_t count)
-{
-    if (!*to)
-        *to = arena_allocate(capacity * sizeof **to);
-    memcpy(*to, from, count * sizeof **to);
-}
-
 /* Its thread does not know the old one any longer when it goes on. */
 static void grow_array(struct context *context, uint32_t place)
 {
     struct line_array *old = array_of(context);
-    uint64_t capacity = old ? old->capacity : ROOM_GRAIN - 2;
+    uint32_t capacity = old ? old->capacity : ROOM_GRAIN - 2;
     if (place > LINE_PLACES && capacity <= LINE_PLACES)
         lines_of(context->code)->large++;
     if (capacity < place)
         capacity = whole_lines(place);
-    struct line_array *array = new_array(context, capacity);
-    if (!old)
-        return;
-    uint64_t *counts = array->counts;
-    copy_counts(&counts, old->counts, capacity, old->capacity);
-    if (old->taken) {
-        copy_counts(&array->taken, old->taken, capacity, old->capacity);
-        arena_release(old->taken, old->capacity * sizeof *old->taken);
+    if (!old) {
+        new_array(context, capacity);
+    } else if (is_young(old)) {
+        move_counts(new_young_array(context, capacity), old);
+    } else {
+        move_counts(new_array(context, capacity), old);
+        arena_release(old, array_bytes(old->capacity));
     }
-    arena_release(old, sizeof *old + old->capacity * sizeof *old->counts);
 }
 
 bool line_counters_grow(struct context *context, uint32_t place)
@@ -206,15 +318,8 @@ static uint64_t count_since(const struct line_array *array, uint32_t i)
 /* Where other threads run, one of them may be counting in this very context: its counters are left
  * alone, and how far they were is noted. Most contexts are flushed once, so their counts need not be
  * looked for in the core's table. */
-static void flush_context(struct context *context, bool alone)
+static void flush_array(struct context *context, struct line_array *array, bool alone)
 {
-    if (python_counts_apply(context->code)) {
-        python_counts_flush(context, alone);
-        return;
-    }
-    struct line_array *array = array_of(context);
-    if (!array)
-        return;
     const struct line_function *of = lines_of(context->code);
     for (uint32_t i = 0; i < array->capacity && i < of->count; i++) {
         uint64_t count = count_since(array, i);
@@ -230,6 +335,17 @@ static void flush_context(struct context *context, bool alone)
         else
             array->counts[i] = 0;
     }
+}
+
+static void flush_context(struct context *context, bool alone)
+{
+    if (python_counts_apply(context->code)) {
+        python_counts_flush(context, alone);
+        return;
+    }
+    struct line_array *array = array_of(context);
+    if (array)
+        flush_array(context, array, alone);
 }
 
 void line_counters_flush(bool alone)

@@ -5,14 +5,22 @@
  * Places are given out when a run is first translated, the same in all contexts of the function. An
  * array has as many as its function is likely to need when the context is made, which is less the more
  * contexts there are, and grows when a run comes that has none.
+ *
+ * Most contexts are called once or twice, when a program starts. So while there is one thread, arrays are
+ * made in a small stretch of memory, which stays near. When that is full, what those have counted that
+ * were called no more often goes to the core, and they have no array; the others get one elsewhere, for
+ * good. So does who comes back: whatever changes the context asks first whether it has one
+ * (line_counters_emit_check), and leaves the cache if not.
  */
 #ifndef TRUEFLAME_NATIVE_LINE_COUNTERS_H
 #define TRUEFLAME_NATIVE_LINE_COUNTERS_H
 
+#include "engines/native/emit.h"
 #include "engines/native/thread.h"
 
 struct line_array {
-    uint64_t capacity;
+    uint32_t capacity;
+    uint32_t owner;  /* number of the context */
     uint64_t *taken; /* how much of each the core has; NULL: it was taken away from them */
     uint64_t counts[];
 };
@@ -43,6 +51,21 @@ uint32_t line_counters_stub(uint32_t run);
 
 /* A new context gets its room. */
 void line_counters_context_made(struct context *context);
+
+/* Instead of an address, a context without an array has the number of counters that it had. */
+static inline bool line_counters_are_away(const struct context *context)
+{
+    return context->counters <= UINT32_MAX;
+}
+
+/* The context, which has none, is about to run. */
+void line_counters_come_back(struct context *context);
+
+/* On to `miss` if the context in the register, one of the first four, has none. Loses the flags. */
+void line_counters_emit_check(struct emitter *e, unsigned context, uint64_t miss);
+
+/* The process is going to have a second thread. The cache's lock is held. */
+void line_counters_share(void);
 
 /* The context's thread is at a run whose counter it has not got: now it has. False: further runs of the
  * function are to be counted elsewhere, as it has many contexts. */

@@ -13,6 +13,12 @@
 /* So many counters are in every context, the others in `further`. */
 #define ROOM 2032
 
+/* Most functions are called once or twice, while modules are imported. So every time that there are so
+ * many new pages, what those count that were called no more often than this goes to the core, and the
+ * pages to others. Who comes back gets another, for good. */
+#define YOUNG_PAGES 256
+#define SELDOM      2
+
 #define NO_PLACE 0
 #define FULL     UINT16_MAX
 #define TURN     ((uint64_t)FULL + 1) /* what a counter counts from nothing to nothing */
@@ -103,26 +109,36 @@ static uint32_t make_place(uint32_t run)
 
 /* ---- counters ---- */
 
+static struct {
+    /* Counters of those that have none at the moment: all of them are full, so whoever counts there
+     * leaves the cache, and has counters of its own from then on. Two threads may not do so at once:
+     * these are for contexts of the first one, made while it is alone. NULL: not made yet. */
+    struct python_counters *all_full;
+    bool shared; /* there was a second thread */
+    /* What was made since pages were last taken back: */
+    struct python_counters *pages[YOUNG_PAGES];
+    uint32_t page_count, line_count, line_capacity;
+    struct context **lines;
+} young;
+
 static bool is_line(const struct context *context)
 {
     return context->function->flags & CODE_FUNCTION_LINE;
 }
 
-void python_counts_context_made(struct context *context)
-{
-    if (is_line(context)) {
-        context->counters = context->parent->counters;
-        return;
-    }
-    struct python_counters *counters = arena_allocate(sizeof *counters);
-    counters->owner = context;
-    counters->counts[NO_PLACE] = FULL;
-    context->counters = (uint64_t)counters + LINE_ORIGIN;
-}
-
 static struct python_counters *counters_at(uint64_t address)
 {
     return (struct python_counters *)(address - LINE_ORIGIN);
+}
+
+static uint64_t address_of(const struct python_counters *counters)
+{
+    return (uint64_t)counters + LINE_ORIGIN;
+}
+
+static bool has_page(const struct context *context)
+{
+    return context->counters != address_of(young.all_full);
 }
 
 /* NULL: it is in further counters that there are none of. */
@@ -217,25 +233,168 @@ static void take_turn(struct python_counters *counters, uint32_t place)
         *taken = 0;
 }
 
+/* ---- on their way to the core ---- */
+
+/* Nothing, where the counter is about to be told of: it has begun anew since it was last taken. */
+static uint64_t count_since(struct python_counters *counters, uint32_t place)
+{
+    const uint16_t *counter = counter_at(counters, place);
+    const uint16_t *taken = taken_at(counters, place);
+    uint16_t count = counter ? *counter : 0;
+    return count ? count - (uint64_t)(taken ? *taken : 0) : 0;
+}
+
+static void take(struct python_counters *counters, uint32_t place, uint64_t count, bool alone)
+{
+    if (counters->taken || !alone)
+        note_taken(counters, place, count);
+    else
+        *counter_at(counters, place) = 0;
+}
+
+/* The next place from `place` on that may have counted: most have not, and are passed by four. */
+static uint32_t next_used(const struct python_counters *counters, uint32_t place)
+{
+    uint64_t four;
+    for (; place % 4 == 0 && place < ROOM; place += 4) {
+        __builtin_memcpy(&four, &counters->counts[place], sizeof four);
+        if (four)
+            break;
+    }
+    return place;
+}
+
+static uint32_t places_used(const struct python_counters *counters)
+{
+    return known.count < ROOM || counters->further ? known.count + 1 : ROOM;
+}
+
+/* Its lines come behind it in the tree, and say then what of this was theirs. */
+static void flush_owner(struct context *context, bool alone)
+{
+    struct python_counters *counters = counters_at(context->counters);
+    uint32_t end = has_page(context) ? places_used(counters) : 0;
+    for (uint32_t place = 1; (place = next_used(counters, place)) < end; place++) {
+        uint64_t count = count_since(counters, place);
+        if (!count)
+            continue;
+        add_to_core(context, known.runs[place], count);
+        take(counters, place, count, alone);
+    }
+}
+
+/* ---- pages ---- */
+
+static struct python_counters *new_page(struct context *owner)
+{
+    struct python_counters *page = arena_allocate(sizeof *page);
+    page->owner = owner;
+    page->counts[NO_PLACE] = FULL;
+    if (owner)
+        owner->counters = address_of(page);
+    return page;
+}
+
+static void take_page(struct context *context)
+{
+    if (!young.all_full) {
+        young.all_full = new_page(NULL);
+        for (uint32_t i = 0; i < ROOM; i++)
+            young.all_full->counts[i] = FULL;
+    }
+    context->counters = address_of(young.all_full);
+}
+
+static void note_line(struct context *line)
+{
+    if (young.line_count == young.line_capacity) {
+        uint32_t capacity = young.line_capacity ? 2 * young.line_capacity : 1024;
+        struct context **larger = arena_allocate(capacity * sizeof *larger);
+        if (young.lines)
+            memcpy(larger, young.lines, young.line_count * sizeof *larger);
+        arena_release(young.lines, young.line_capacity * sizeof *larger);
+        young.lines = larger;
+        young.line_capacity = capacity;
+    }
+    young.lines[young.line_count++] = line;
+}
+
+static void take_pages_back(void)
+{
+    const uint64_t current = thread_self()->counters;
+    for (uint32_t i = 0; i < young.page_count; i++) {
+        struct python_counters *page = young.pages[i];
+        bool is_parents = context_number(page->owner) < core.tree.inherited; /* over a fork */
+        if (page->owner->calls > SELDOM || page->further || page->taken || is_parents ||
+            address_of(page) == current)
+            continue;
+        flush_owner(page->owner, true);
+        take_page(page->owner);
+        arena_release(page, sizeof *page);
+    }
+    for (uint32_t i = 0; i < young.line_count; i++)
+        young.lines[i]->counters = young.lines[i]->parent->counters;
+    young.page_count = young.line_count = 0;
+}
+
+void python_counts_context_made(struct context *context)
+{
+    if (is_line(context)) {
+        context->counters = context->parent->counters;
+        if (!young.shared)
+            note_line(context);
+        return;
+    }
+    if (young.shared) {
+        new_page(context);
+        return;
+    }
+    if (!(context->function->flags & CODE_FUNCTION_PYTHON)) {
+        take_page(context);
+        return;
+    }
+    if (young.page_count == YOUNG_PAGES)
+        take_pages_back();
+    young.pages[young.page_count++] = new_page(context);
+}
+
+void python_counts_share(void)
+{
+    young.shared = true;
+}
+
+/* The thread has counted where all is full, at this place or at none: its context gets a page. */
+static struct python_counters *give_page(struct native_thread *thread, uint32_t place)
+{
+    struct context *current = thread->hot.current;
+    struct context *owner = is_line(current) ? current->parent : current;
+    if (place < ROOM)
+        young.all_full->counts[place] = FULL;
+    if (!has_page(owner))
+        new_page(owner);
+    current->counters = thread->counters = owner->counters;
+    return counters_at(owner->counters);
+}
+
 void python_counts_take_exit(struct native_thread *thread, const struct exit *exit)
 {
     struct python_counters *counters = counters_at(thread->counters);
     uint32_t run = exit->site, place = make_place(run);
-    if (counters->counts[NO_PLACE] == FULL) {
-        if (counter_at(counters, place))
-            take_turn(counters, place);
-        else
-            count_once(counters, place);
+    bool knew_place = counters->counts[NO_PLACE] == FULL;
+    counters->counts[NO_PLACE] = FULL;
+    if (counters == young.all_full) {
+        counters = give_page(thread, place);
+    } else if (knew_place && counter_at(counters, place)) {
+        take_turn(counters, place);
         return;
     }
-    counters->counts[NO_PLACE] = FULL;
     if (place == NO_PLACE) {
         add_to_core(counters->owner, run, 1);
         return;
     }
-    if (place < ROOM)
+    if (!knew_place && place < ROOM)
         cache_patch(exit->patch, COUNTERS(counts[place]));
-    else
+    else if (!knew_place)
         cache_remake(exit->pc);
     count_once(counters, place);
 }
@@ -292,56 +451,6 @@ void python_counts_emit(struct emitter *e, const struct line_count *count)
     jump_if(e, IF_EQUAL, count->miss);
 }
 
-/* ---- on their way to the core ---- */
-
-/* Nothing, where the counter is about to be told of: it has begun anew since it was last taken. */
-static uint64_t count_since(struct python_counters *counters, uint32_t place)
-{
-    const uint16_t *counter = counter_at(counters, place);
-    const uint16_t *taken = taken_at(counters, place);
-    uint16_t count = counter ? *counter : 0;
-    return count ? count - (uint64_t)(taken ? *taken : 0) : 0;
-}
-
-static void take(struct python_counters *counters, uint32_t place, uint64_t count, bool alone)
-{
-    if (counters->taken || !alone)
-        note_taken(counters, place, count);
-    else
-        *counter_at(counters, place) = 0;
-}
-
-/* The next place from `place` on that may have counted: most have not, and are passed by four. */
-static uint32_t next_used(const struct python_counters *counters, uint32_t place)
-{
-    uint64_t four;
-    for (; place % 4 == 0 && place < ROOM; place += 4) {
-        __builtin_memcpy(&four, &counters->counts[place], sizeof four);
-        if (four)
-            break;
-    }
-    return place;
-}
-
-static uint32_t places_used(const struct python_counters *counters)
-{
-    return known.count < ROOM || counters->further ? known.count + 1 : ROOM;
-}
-
-/* Its lines come behind it in the tree, and say then what of this was theirs. */
-static void flush_owner(struct context *context, bool alone)
-{
-    struct python_counters *counters = counters_at(context->counters);
-    uint32_t end = places_used(counters);
-    for (uint32_t place = 1; (place = next_used(counters, place)) < end; place++) {
-        uint64_t count = count_since(counters, place);
-        if (!count)
-            continue;
-        add_to_core(context, known.runs[place], count);
-        take(counters, place, count, alone);
-    }
-}
-
 static void flush_line(struct context *context)
 {
     uint64_t instructions = context->calls;
@@ -364,7 +473,7 @@ uint64_t python_counts_instructions(const struct context *context)
 {
     uint64_t instructions = 0;
     struct python_counters *counters = counters_at(context->counters);
-    uint32_t end = is_line(context) ? 0 : places_used(counters);
+    uint32_t end = is_line(context) || !has_page(context) ? 0 : places_used(counters);
     for (uint32_t place = 1; (place = next_used(counters, place)) < end; place++)
         instructions += count_since(counters, place) * core.blocks[known.runs[place]].instructions;
     return instructions;

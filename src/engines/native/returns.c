@@ -154,6 +154,7 @@ static void landing_emit(struct emitter *e, const struct landing *landing)
     jump_if(e, IF_NOT_EQUAL, landing->other_stack);
     if (options.line_detail) {
         op_memory(e, OP_LOAD, RCX, RSI, newest + ENTRY(context));
+        line_counters_emit_check(e, RCX, landing->other_stack);
         emit_change_context(e, RCX, RCX, false);
     } else {
         op_memory(e, OP_LOAD, RCX, RSI, ENTRY(context));
