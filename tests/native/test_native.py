@@ -68,6 +68,14 @@ def test_contexts_with_less_room_count_the_same(compiled, folder):
     assert len(trees[0]) > 900 and trees[0] == trees[1]
 
 
+def test_contexts_whose_counters_were_given_back_count_the_same(compiled, folder):
+    trees = []
+    for detail in ("function", "line"):
+        same_as_alone(folder, [compiled("seldom_contexts", "-O2")], f"--detail={detail}")
+        trees.append([line for line in folded(folder).splitlines() if ";walk;" in line])
+    assert len(trees[0]) > 60000 and trees[0] == trees[1]
+
+
 @pytest.mark.slow
 def test_contexts_beyond_those_that_are_near(compiled, folder):
     info = same_as_alone(folder, [compiled("more_contexts")], "--detail=function")
