@@ -3,6 +3,11 @@
 
 #define FIRST_SLOTS (1u << 14)
 
+/* So many slots are in a line of the processor's cache, and so many contexts have theirs there: as many
+ * as there are when the table gets larger. */
+#define LINE_SLOTS   8
+#define LINE_PARENTS 6
+
 static struct context *context_new(struct tree *tree)
 {
     uint32_t number = tree->count;
@@ -104,24 +109,6 @@ static uint32_t key_site(const struct context *context)
     return context->flags & CONTEXT_ALL_SITES ? 0 : context->site;
 }
 
-static void slots_grow(struct tree *tree)
-{
-    size_t old_count = tree->slot_count;
-    struct tree_slot *old = tree->slots;
-
-    tree->slot_count *= 2;
-    tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
-    for (size_t i = 0; i < old_count; i++) {
-        if (!old[i].context)
-            continue;
-        size_t at = old[i].hash & (tree->slot_count - 1);
-        while (tree->slots[at].context)
-            at = (at + 1) & (tree->slot_count - 1);
-        tree->slots[at] = old[i];
-    }
-    platform_release(old, old_count * sizeof *old);
-}
-
 /* Beyond the limit a call to a function that is already on the path goes back to it. */
 static struct context *fold_recursion(struct tree *tree, struct context *parent,
                                       const struct code_function *function)
@@ -134,32 +121,75 @@ static struct context *fold_recursion(struct tree *tree, struct context *parent,
     return NULL;
 }
 
+/* Slots that may have a child of `parent`: those of its line, then from where the hash says on. */
+struct slot_walk {
+    size_t at, left; /* of the line */
+};
+
+static struct slot_walk slots_of(const struct tree *tree, const struct context *parent)
+{
+    size_t line = context_number(parent) / LINE_PARENTS;
+
+    return (struct slot_walk){line * LINE_SLOTS & (tree->slot_count - 1), LINE_SLOTS};
+}
+
+static struct tree_slot *next_slot(const struct tree *tree, struct slot_walk *walk, uint32_t hash)
+{
+    if (walk->left && !--walk->left)
+        walk->at = hash & (tree->slot_count - 1);
+    else
+        walk->at = (walk->at + 1) & (tree->slot_count - 1);
+    return &tree->slots[walk->at];
+}
+
 /* The context with this key, or NULL; *hash is the key's. */
 static struct context *find_child(const struct tree *tree, const struct context *parent,
                                   uint32_t site, const struct code_function *function,
                                   uint32_t *hash)
 {
+    struct slot_walk walk = slots_of(tree, parent);
+
     *hash = hash_context(parent, site, function);
-    for (size_t at = *hash & (tree->slot_count - 1); tree->slots[at].context;
-         at = (at + 1) & (tree->slot_count - 1)) {
-        if (tree->slots[at].hash != *hash)
+    for (const struct tree_slot *slot = &tree->slots[walk.at]; slot->context;
+         slot = next_slot(tree, &walk, *hash)) {
+        if (slot->hash != *hash)
             continue;
-        struct context *child = tree_context(tree, tree->slots[at].context - 1);
+        struct context *child = tree_context(tree, slot->context - 1);
         if (child->parent == parent && key_site(child) == site && child->function == function)
             return child;
     }
     return NULL;
 }
 
+static void put_in_slot(struct tree *tree, uint32_t hash, const struct context *context)
+{
+    struct slot_walk walk = slots_of(tree, context->parent);
+    struct tree_slot *slot = &tree->slots[walk.at];
+
+    while (slot->context)
+        slot = next_slot(tree, &walk, hash);
+    *slot = (struct tree_slot){.hash = hash, .context = context_number(context) + 1};
+}
+
+static void slots_grow(struct tree *tree)
+{
+    platform_release(tree->slots, tree->slot_count * sizeof *tree->slots);
+    tree->slot_count *= 2;
+    tree->slots = platform_allocate(tree->slot_count * sizeof *tree->slots);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct context *context = tree_context(tree, i);
+        if (context->parent)
+            put_in_slot(tree, hash_context(context->parent, key_site(context), context->function),
+                        context);
+    }
+}
+
 static void slots_add(struct tree *tree, uint32_t hash, const struct context *context)
 {
-    size_t at = hash & (tree->slot_count - 1);
-
-    while (tree->slots[at].context)
-        at = (at + 1) & (tree->slot_count - 1);
-    tree->slots[at] = (struct tree_slot){.hash = hash, .context = context_number(context) + 1};
     if (4 * (uint64_t)tree->count > 3 * (uint64_t)tree->slot_count)
         slots_grow(tree);
+    else
+        put_in_slot(tree, hash, context);
 }
 
 /* One that there is none of yet; `hash` is its key's. */
@@ -238,10 +268,11 @@ struct context *tree_child_of(struct tree *tree, struct context *parent, uint32_
 {
     /* Without a site, and in a module whose lines nobody can know, there is nothing to tell. */
     bool by_site = tree->by_site && site && tree->sites[site].module->has_lines;
+    bool may_be_sited = by_site && context_number(parent) < TREE_SITED_CONTEXTS;
 
     if (!site)
         return make_child(tree, parent, 0, function, 0);
-    if (by_site) {
+    if (may_be_sited) {
         uint32_t hash;
         struct context *child = find_child(tree, parent, site, function, &hash);
         if (child)

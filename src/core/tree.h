@@ -90,7 +90,10 @@ struct tree_cache_entry {
 #define TREE_MIX        0x9e3779b97f4a7c15u
 #define TREE_CACHE_BITS 16
 
-/* Most looks at the table end without one at a context, which is seldom near. */
+/* Most looks at the table end without one at a context, which is seldom near. And most are for a child
+ * of a context that is new itself. So children of contexts that were made one after the other have slots
+ * in the same line of the processor's cache, and only where that is full they are where their hash
+ * says: one context may have any number of children. */
 struct tree_slot {
     uint32_t hash;
     uint32_t context; /* number + 1; 0: the slot is free */
@@ -107,7 +110,7 @@ struct tree {
     uint32_t max_depth; /* of any context */
     uint32_t limit;     /* --max-contexts: beyond it recursion folds. 0: none */
     uint64_t folded;    /* contexts that were not made because of it */
-    struct tree_slot *slots; /* hash of (parent, site, function) */
+    struct tree_slot *slots; /* of (parent, site, function) */
     size_t slot_count;
     struct site *sites;
     uint32_t site_count, site_capacity;
