@@ -172,7 +172,7 @@ struct python_known_code;
 struct python {
     struct python_module *module;     /* whose evaluator ran last */
     struct python_known_code *codes;  /* by address */
-    struct code_function **functions; /* hash of name, file, line */
+    struct code_function **functions; /* hash of name, file, line; of lines of file, line */
     size_t function_count, function_capacity;
     struct code_module **files; /* hash of path */
     size_t file_count, file_capacity;
@@ -292,7 +292,8 @@ bool python_read_called_frame(const struct python_module *module, uint64_t addre
 struct code_function *python_function_of(struct python *python, const struct python_frame *frame,
                                          bool *starts);
 
-/* The function that stands for a line of `function`. */
+/* The function that stands for a line of `function`: one for all functions of its file. It has no
+ * name. */
 struct code_function *python_line_function(struct python *python,
                                            const struct code_function *function, uint32_t line);
 

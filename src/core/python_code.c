@@ -225,10 +225,22 @@ static uint64_t hash_text(const char *text, uint64_t hash)
     return hash ^ hash >> 29;
 }
 
-/* Of functions `line` is the first one and `inner` is 0; of a line of one, `inner` is that line. */
-static uint64_t hash_function(const char *name, const char *file, uint32_t line, uint32_t inner)
+static uint64_t hash_named(const char *name, const char *file, uint32_t line)
 {
-    return hash_text(name, hash_text(file, line + (uint64_t)inner * 31));
+    return hash_text(name, hash_text(file, line));
+}
+
+/* Of a line of the file, whose path each of its functions has. */
+static uint64_t hash_line(const char *path, uint32_t line)
+{
+    uint64_t hash = ((uintptr_t)path ^ (uint64_t)line << 40) * 0x9e3779b97f4a7c15u;
+
+    return hash ^ hash >> 32;
+}
+
+static bool is_line(const struct code_function *function)
+{
+    return function->flags & CODE_FUNCTION_LINE;
 }
 
 static struct code_module *file_of(struct python *python, const char *path)
@@ -259,11 +271,6 @@ static struct code_module *file_of(struct python *python, const char *path)
     return python->files[at] = module;
 }
 
-static uint32_t inner_line(const struct code_function *function)
-{
-    return function->flags & CODE_FUNCTION_LINE ? (uint32_t)function->start : 0;
-}
-
 static void functions_grow(struct python *python)
 {
     size_t old_capacity = python->function_capacity;
@@ -274,7 +281,8 @@ static void functions_grow(struct python *python)
     for (size_t i = 0; i < old_capacity; i++) {
         if (!old[i])
             continue;
-        size_t at = hash_function(old[i]->name, old[i]->file, old[i]->line, inner_line(old[i]));
+        size_t at = is_line(old[i]) ? hash_line(old[i]->file, old[i]->line)
+                                    : hash_named(old[i]->name, old[i]->file, old[i]->line);
         for (at &= python->function_capacity - 1; python->functions[at];
              at = (at + 1) & (python->function_capacity - 1))
             ;
@@ -283,32 +291,54 @@ static void functions_grow(struct python *python)
     platform_release(old, old_capacity * sizeof *old);
 }
 
-static struct code_function *function_named(struct python *python, const char *name,
-                                            const char *file, uint32_t line, uint32_t inner)
+static struct code_function *function_new(struct python *python, struct code_module *module,
+                                          const char *name, uint32_t line, uint32_t flags)
 {
-    if (2 * python->function_count >= python->function_capacity)
-        functions_grow(python);
-    size_t at = hash_function(name, file, line, inner) & (python->function_capacity - 1);
-    for (; python->functions[at]; at = (at + 1) & (python->function_capacity - 1)) {
-        struct code_function *function = python->functions[at];
-        if (function->line == line && inner_line(function) == inner &&
-            text_equal(function->name, name) && text_equal(function->file, file))
-            return function;
-    }
     struct code_function *function = platform_allocate(sizeof *function);
-    struct code_module *module = file_of(python, file);
+
     *function = (struct code_function){
         .module = module,
-        .start = inner ? inner : line,
-        .end = inner ? inner : line,
-        .flags = CODE_FUNCTION_PYTHON | (inner ? CODE_FUNCTION_LINE : 0),
+        .start = line,
+        .end = line,
+        .flags = CODE_FUNCTION_PYTHON | flags,
         .raw_id = CODE_NO_ID,
-        .name = text_keep(name),
+        .name = name,
         .file = module->path,
         .line = line,
     };
     python->function_count++;
-    return python->functions[at] = function;
+    return function;
+}
+
+static struct code_function *function_named(struct python *python, const char *name,
+                                            const char *file, uint32_t line)
+{
+    if (2 * python->function_count >= python->function_capacity)
+        functions_grow(python);
+    size_t at = hash_named(name, file, line) & (python->function_capacity - 1);
+    for (; python->functions[at]; at = (at + 1) & (python->function_capacity - 1)) {
+        struct code_function *function = python->functions[at];
+        if (function->line == line && !is_line(function) && text_equal(function->name, name) &&
+            text_equal(function->file, file))
+            return function;
+    }
+    return python->functions[at] =
+               function_new(python, file_of(python, file), text_keep(name), line, 0);
+}
+
+struct code_function *python_line_function(struct python *python,
+                                           const struct code_function *function, uint32_t line)
+{
+    if (2 * python->function_count >= python->function_capacity)
+        functions_grow(python);
+    size_t at = hash_line(function->file, line) & (python->function_capacity - 1);
+    for (; python->functions[at]; at = (at + 1) & (python->function_capacity - 1)) {
+        struct code_function *known = python->functions[at];
+        if (is_line(known) && known->line == line && known->file == function->file)
+            return known;
+    }
+    return python->functions[at] =
+               function_new(python, function->module, NULL, line, CODE_FUNCTION_LINE);
 }
 
 /* ---- code objects ---- */
@@ -324,7 +354,7 @@ static struct code_function *read_function(struct python *python,
     if (!name && code->name != code->qualified_name)
         name = read_text(module, code->name);
     if (name && file)
-        function = function_named(python, name, file, code->line, 0);
+        function = function_named(python, name, file, code->line);
     if (name)
         platform_release(name, TEXT_ROOM);
     if (file)
@@ -391,12 +421,6 @@ static void check_layout(struct python_module *module, bool believed)
     if (!module->checked && !believed)
         module->readiness = PYTHON_MISREAD;
     module->checked |= believed;
-}
-
-struct code_function *python_line_function(struct python *python,
-                                           const struct code_function *function, uint32_t line)
-{
-    return function_named(python, function->name, function->file, function->line, line);
 }
 
 struct code_function *python_function_of(struct python *python, const struct python_frame *frame,

@@ -348,7 +348,7 @@ static void put_code(struct writer *writer, const struct core *core, const struc
         put(writer, function->end);
         put(writer, function->line);
         put_text(writer, function->name);
-        put_text(writer, function->file);
+        put_text(writer, function->flags & CODE_FUNCTION_LINE ? NULL : function->file);
         put_lines(writer, function->jit ? function->jit->lines : NULL);
     }
     /* Sites were numbered as contexts needed them; written in that order. */
