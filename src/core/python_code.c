@@ -233,9 +233,7 @@ static uint64_t hash_named(const char *name, const char *file, uint32_t line)
 /* Of a line of the file, whose path each of its functions has. */
 static uint64_t hash_line(const char *path, uint32_t line)
 {
-    uint64_t hash = ((uintptr_t)path ^ (uint64_t)line << 40) * 0x9e3779b97f4a7c15u;
-
-    return hash ^ hash >> 32;
+    return ((uintptr_t)path + (uint64_t)line * 0x9e3779b1u) * 0x9e3779b97f4a7c15u >> 32;
 }
 
 static bool is_line(const struct code_function *function)
