@@ -81,7 +81,7 @@ struct raw_rows {
 static void read_contexts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
 {
     struct profile *profile = reader->profile;
-    uint64_t root_count = take_count(cursor, 24);
+    uint64_t root_count = take_count(cursor, 24), last_root = 0;
 
     rows->first_context = profile->context_count;
     for (uint64_t i = 0; i < root_count && !cursor->damaged; i++) {
@@ -90,6 +90,8 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
         uint32_t part = take_row(cursor, rows->part_count);
         if (cursor->damaged)
             return;
+        if (last_root < context)
+            last_root = context;
         *array_push(profile->roots, profile->root_count, profile->root_capacity) = (struct root){
             .context = (uint32_t)(rows->first_context + context),
             .thread = (uint32_t)(rows->first_thread + thread),
@@ -97,6 +99,8 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
         };
     }
     rows->context_count = take_count(cursor, 6);
+    if (root_count && last_root >= rows->context_count)
+        cursor->damaged = true;
     profile->contexts =
         memory_grow(profile->contexts, &profile->context_capacity,
                     profile->context_count + rows->context_count, sizeof *profile->contexts);
@@ -108,6 +112,11 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
             cursor->damaged = true;
         if (cursor->damaged)
             return;
+        /* A line is below its function. */
+        if (!back && rows->functions[function] & RAW_LINE_MARK) {
+            cursor->damaged = true;
+            return;
+        }
         struct context *context =
             array_push(profile->contexts, profile->context_count, profile->context_capacity);
         *context = (struct context){

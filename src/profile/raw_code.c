@@ -131,7 +131,7 @@ uint32_t raw_read_function(struct reader *reader, struct cursor *cursor, const u
     if (cursor->damaged)
         return NONE;
     if (flags & RAW_FUNCTION_LINE)
-        return RAW_LINE_MARK | (uint32_t)start;
+        return RAW_LINE_MARK | (uint32_t)(start < RAW_LINE_MOST ? start : RAW_LINE_MOST);
     if (flags & RAW_FUNCTION_JIT)
         reader->jit[raw_module] = jit;
     struct function function = {
@@ -244,7 +244,8 @@ uint32_t raw_read_block(struct reader *reader, struct cursor *cursor, const uint
     uint64_t length_count;
     const uint8_t *lengths = take_bytes(cursor, &length_count);
 
-    if (cursor->damaged || length_count != instructions || instructions > UINT32_MAX) {
+    if (cursor->damaged || !instructions || length_count != instructions ||
+        instructions > UINT32_MAX) {
         cursor->damaged = true;
         return NONE;
     }

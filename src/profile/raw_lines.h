@@ -21,6 +21,8 @@
 
 /* What stands for a line where a context has its function. */
 #define RAW_LINE_MARK 0x80000000u
+/* One more would be NONE. */
+#define RAW_LINE_MOST 0x7ffffffeu
 
 /* Contexts whose function is RAW_LINE_MARK | line are taken out; roots are moved along. Returns by old
  * context the one that it is now, to be freed; NULL: there are no lines, and nothing changed. */
