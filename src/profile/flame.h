@@ -26,14 +26,4 @@ struct flame_section {
 #define FLAME_SECTION_BYTES   32
 #define FLAME_SECTION_CHECKED 24
 
-static inline uint64_t zigzag_encode(uint64_t value)
-{
-    return (value << 1) ^ (uint64_t)((int64_t)value >> 63);
-}
-
-static inline uint64_t zigzag_decode(uint64_t code)
-{
-    return (code >> 1) ^ (0 - (code & 1));
-}
-
 #endif

@@ -8,6 +8,7 @@
  */
 #include "common/file.h"
 #include "common/memory.h"
+#include "core/number.h"
 #include "profile/flame.h"
 #include "profile/tables.h"
 #include "profile/varint.h"
@@ -74,10 +75,10 @@ static bool decode(const struct column *column, uint64_t code, uint64_t row, uin
         *value = code ? row - code : NONE;
         return code <= row;
     case CODING_SIGNED:
-        *value = zigzag_decode(code);
+        *value = (uint64_t)number_to_signed(code);
         return (int64_t)*value >= INT32_MIN && (int64_t)*value <= INT32_MAX;
     case CODING_DELTA:
-        *value = before + zigzag_decode(code);
+        *value = before + (uint64_t)number_to_signed(code);
         return *value <= largest;
     default:
         *value = code;

@@ -9,6 +9,7 @@
  */
 #include "common/memory.h"
 #include "common/output.h"
+#include "core/number.h"
 #include "profile/flame.h"
 #include "profile/tables.h"
 
@@ -18,7 +19,6 @@
 #include <zstd.h>
 
 #define COMPRESSION_LEVEL 3
-#define VARINT_BYTES      10 /* the longest */
 
 struct buffer {
     uint8_t *bytes;
@@ -39,20 +39,11 @@ static void put_bytes(struct buffer *buffer, const void *bytes, size_t count)
     buffer->count += count;
 }
 
-/* There are VARINT_BYTES of room; returns where it ends. */
-static uint8_t *write_varint(uint8_t *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (uint8_t)value | 0x80;
-    *at++ = (uint8_t)value;
-    return at;
-}
-
 static void put_varint(struct buffer *buffer, uint64_t value)
 {
-    uint8_t *start = buffer_reserve(buffer, VARINT_BYTES);
+    uint8_t *start = buffer_reserve(buffer, NUMBER_BYTES);
 
-    buffer->count += (size_t)(write_varint(start, value) - start);
+    buffer->count += (size_t)(number_put(start, value) - start);
 }
 
 static void put_fixed(uint8_t *at, uint64_t value, size_t size_bytes)
@@ -87,12 +78,12 @@ static void encode(enum coding coding, uint64_t *values, size_t count, size_t ro
         for (size_t i = 0; i < count; i++) {
             uint64_t step = values[i] - last;
             last = values[i];
-            values[i] = zigzag_encode(step);
+            values[i] = number_from_signed((int64_t)step);
         }
         break;
     case CODING_SIGNED:
         for (size_t i = 0; i < count; i++)
-            values[i] = zigzag_encode(values[i]);
+            values[i] = number_from_signed((int64_t)values[i]);
         break;
     default:
         break;
@@ -108,13 +99,13 @@ static void put_column(struct buffer *buffer, const struct table *table,
     for (size_t first = 0; first < count;
          first += ROWS_AT_ONCE, row += ROWS_AT_ONCE * table->row_bytes) {
         size_t some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
-        uint8_t *start = buffer_reserve(buffer, some * VARINT_BYTES), *at = start;
+        uint8_t *start = buffer_reserve(buffer, some * NUMBER_BYTES), *at = start;
         column_load_rows(column, row, table->row_bytes, some, values);
         for (size_t i = 0; column->refers == TABLE_STRINGS && i < some; i++)
             values[i] = string_ids[values[i]];
         encode(column->coding, values, some, first, &before);
         for (size_t i = 0; i < some; i++)
-            at = write_varint(at, values[i]);
+            at = number_put(at, values[i]);
         buffer->count += (size_t)(at - start);
     }
 }

@@ -174,7 +174,6 @@ static void move_counts(struct line_array *array, const struct line_array *old)
 /* ---- new arrays ---- */
 
 #define YOUNG_BYTES (2ul << 20)
-#define SELDOM      2 /* that many calls */
 
 static struct {
     uint8_t *memory; /* NULL: not used yet */
@@ -208,7 +207,7 @@ static void clear_young(void)
         at += array_bytes(array->capacity);
         if (array_of(context) != array) /* it has a larger one */
             continue;
-        if (context->calls > SELDOM)
+        if (context->calls > LINE_SELDOM)
             move_counts(new_array(context, array->capacity), array);
         else
             put_away(context, array);
@@ -242,7 +241,11 @@ void line_counters_come_back(struct context *context)
 void line_counters_share(void)
 {
     young.shared = true;
-    python_counts_share();
+}
+
+bool line_counters_are_shared(void)
+{
+    return young.shared;
 }
 
 void line_counters_emit_check(struct emitter *e, unsigned context, uint64_t miss)

@@ -35,6 +35,9 @@ struct line_array {
 #define LINE_PLACES_MAX     8192
 #define LINE_LARGE_CONTEXTS 512
 
+/* Counters of who was called no more often are given back. */
+#define LINE_SELDOM 2
+
 /* What a counter counts: how often a run ran, and the PLT stub behind it, 0: none. */
 struct line_counter {
     uint32_t run, stub;
@@ -64,8 +67,9 @@ void line_counters_come_back(struct context *context);
 /* On to `miss` if the context in the register, one of the first four, has none. Loses the flags. */
 void line_counters_emit_check(struct emitter *e, unsigned context, uint64_t miss);
 
-/* The process is going to have a second thread. The cache's lock is held. */
+/* The process is going to have a second thread, or has had one. The cache's lock is held. */
 void line_counters_share(void);
+bool line_counters_are_shared(void);
 
 /* The context's thread is at a run whose counter it has not got: now it has. False: further runs of the
  * function are to be counted elsewhere, as it has many contexts. */

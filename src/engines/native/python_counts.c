@@ -14,10 +14,9 @@
 #define ROOM 2032
 
 /* Most functions are called once or twice, while modules are imported. So every time that there are so
- * many new pages, what those count that were called no more often than this goes to the core, and the
+ * many new pages, what those count that were called seldom goes to the core, and the
  * pages to others. Who comes back gets another, for good. */
 #define YOUNG_PAGES 256
-#define SELDOM      2
 
 #define NO_PLACE 0
 #define FULL     UINT16_MAX
@@ -114,7 +113,6 @@ static struct {
      * leaves the cache, and has counters of its own from then on. Two threads may not do so at once:
      * these are for contexts of the first one, made while it is alone. NULL: not made yet. */
     struct python_counters *all_full;
-    bool shared; /* there was a second thread */
     /* What was made since pages were last taken back: */
     struct python_counters *pages[YOUNG_PAGES];
     uint32_t page_count, line_count, line_capacity;
@@ -325,7 +323,7 @@ static void take_pages_back(void)
     for (uint32_t i = 0; i < young.page_count; i++) {
         struct python_counters *page = young.pages[i];
         bool is_parents = context_number(page->owner) < core.tree.inherited; /* over a fork */
-        if (page->owner->calls > SELDOM || page->further || page->taken || is_parents ||
+        if (page->owner->calls > LINE_SELDOM || page->further || page->taken || is_parents ||
             address_of(page) == current)
             continue;
         flush_owner(page->owner, true);
@@ -341,11 +339,11 @@ void python_counts_context_made(struct context *context)
 {
     if (is_line(context)) {
         context->counters = context->parent->counters;
-        if (!young.shared)
+        if (!line_counters_are_shared())
             note_line(context);
         return;
     }
-    if (young.shared) {
+    if (line_counters_are_shared()) {
         new_page(context);
         return;
     }
@@ -356,11 +354,6 @@ void python_counts_context_made(struct context *context)
     if (young.page_count == YOUNG_PAGES)
         take_pages_back();
     young.pages[young.page_count++] = new_page(context);
-}
-
-void python_counts_share(void)
-{
-    young.shared = true;
 }
 
 /* The thread has counted where all is full, at this place or at none: its context gets a page. */

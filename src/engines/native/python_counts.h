@@ -37,9 +37,6 @@ bool python_counts_apply(const struct code_function *function);
 /* A new context, of such a function, of a Python function or of one of its lines, gets its counters. */
 void python_counts_context_made(struct context *context);
 
-/* See line_counters.h. */
-void python_counts_share(void);
-
 /* The part of lines_emit between what is saved and what is restored. Where frames are watched, the
  * line's instructions are a running count (vectors.h): python_counts_settle says before which calls it
  * is to be settled. */
