@@ -10,7 +10,7 @@
 
 #define KNOWN_FROM     9
 #define DESCRIBED_FROM 13 /* the runtime describes itself; before, this file does */
-#define DESCRIBED_TO   14
+#define DESCRIBED_TO   15
 
 /* Release builds of x86-64 and other 64-bit machines alike. */
 static const struct python_layout layout_3_9 = {
@@ -92,8 +92,8 @@ static struct python_layout known_layout(unsigned minor)
     return layout;
 }
 
-/* Where _Py_DebugOffsets has what, in words, in 3.13. It grows in the middle: what a later version
- * has added before the thread state's, the code's and the text's part is in `shifts`. */
+/* Where _Py_DebugOffsets has what, in words, in 3.13. It grows in the middle: how many words a later
+ * version has added before the thread state's frame and before a part is in `shifts`. */
 enum {
     WORD_COOKIE,
     WORD_VERSION,
@@ -112,12 +112,12 @@ enum {
     WORD_TEXT_STATE = 68,
     WORD_TEXT_LENGTH,
     WORD_TEXT_ASCII_BYTES,
-    DESCRIPTION_WORDS = 81,
+    DESCRIPTION_WORDS = 93, /* in the last version */
 };
 
 static const struct {
-    uint8_t state, code, text; /* frames are with the thread state */
-} shifts[] = {[13] = {0, 0, 0}, [14] = {3, 5, 10}};
+    uint8_t state, frame, code, text;
+} shifts[] = {[13] = {0, 0, 0, 0}, [14] = {3, 3, 5, 10}, [DESCRIBED_TO] = {3, 11, 13, 22}};
 
 static bool read_self_description(struct python_module *module)
 {
@@ -130,15 +130,16 @@ static bool read_self_description(struct python_module *module)
         (words[WORD_VERSION] >> 16 & 255) != module->minor)
         return false;
     const uint64_t *state = words + shifts[module->minor].state;
+    const uint64_t *frame = words + shifts[module->minor].frame;
     const uint64_t *code = words + shifts[module->minor].code;
     const uint64_t *text = words + shifts[module->minor].text;
     *layout = known_layout(module->minor);
     layout->has_c_frame = false;
     layout->state_frame = state[WORD_STATE_FRAME];
-    layout->frame_previous = state[WORD_FRAME_PREVIOUS];
-    layout->frame_code = state[WORD_FRAME_CODE];
-    layout->frame_ip = state[WORD_FRAME_IP];
-    layout->frame_owner = state[WORD_FRAME_OWNER];
+    layout->frame_previous = frame[WORD_FRAME_PREVIOUS];
+    layout->frame_code = frame[WORD_FRAME_CODE];
+    layout->frame_ip = frame[WORD_FRAME_IP];
+    layout->frame_owner = frame[WORD_FRAME_OWNER];
     layout->code_file = code[WORD_CODE_FILE];
     layout->code_name = code[WORD_CODE_NAME];
     layout->code_qualified_name = code[WORD_CODE_QUALIFIED_NAME];

@@ -12,7 +12,7 @@ BUILD = os.environ.get("TRUEFLAME_BUILD", os.path.join(ROOT, "build"))
 TRUEFLAME = os.path.join(BUILD, "trueflame")
 HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = os.path.join(HERE, "cases.py")
-VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 
 
 def is_elf(path):

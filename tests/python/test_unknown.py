@@ -21,7 +21,7 @@ def work(n):
 print(len(work(30)))
 """
 REAL = "3.12"  # has trampolines of its own, and a table here
-UNKNOWN, MISREAD = 0x030F00F0, 0x030B00F0  # 3.15; 3.11, which this one is not
+UNKNOWN, MISREAD = 0x031000F0, 0x030B00F0  # 3.16; 3.11, which this one is not
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_older_ones_are_recorded_natively(engine, version, program, tmp_path):
 def test_a_newer_one_is_recorded_with_its_own_trampolines(engine, program, claim, tmp_path):
     interpreter, environment = claim(UNKNOWN)
     said = record(engine, tmp_path / "new.flame", [interpreter, program], environment)
-    assert "is CPython 3.15, which is not known here: recorded with its own trampolines" in said
+    assert "is CPython 3.16, which is not known here: recorded with its own trampolines" in said
     assert calls(tmp_path / "new.flame") == {"work": 1, "leaf": 30}
 
 
@@ -153,7 +153,7 @@ def test_a_newer_one_that_another_program_started(engine, starter, program, clai
     flame = tmp_path / "child.flame"
     said = record_child(engine, flame, [*STARTERS[starter], interpreter, str(program)], environment)
     assert len(said) == 1
-    assert "3.15, which is not known here: recorded with its own trampolines" in said[0]
+    assert "3.16, which is not known here: recorded with its own trampolines" in said[0]
     assert calls(flame) == {"work": 1, "leaf": 30}
 
 
