@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the CPythons of this machine that an extension module can be built for.
 
-One line for each minor version from 3.9 to 3.14, the first found with headers:
+One line for each minor version from 3.9 to 3.15, the first found with headers:
 
     VERSION;INCLUDE_DIRECTORY[:INCLUDE_DIRECTORY];EXTENSION_SUFFIX
 
@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 
-MINORS = range(9, 15)
+MINORS = range(9, 16)
 PROBE = r"""
 import os, sys, sysconfig
 if sys.implementation.name != "cpython": sys.exit(1)

@@ -1,11 +1,11 @@
 /*
- * version.h: everything that differs between CPython 3.9 and 3.14, and nothing else.
+ * version.h: everything that differs between CPython 3.9 and 3.15, and nothing else.
  *
  *              the hook's frame          its code object          qualified name   C recursion
  *   3.9  3.10  PyFrameObject             f_code                   no               no counter
  *   3.11       _PyInterpreterFrame       fifth word               yes              no counter
  *   3.12 3.13  _PyInterpreterFrame       first word               yes              counted
- *   3.14       _PyInterpreterFrame       first word, two tag bits yes              by stack address
+ *   3.14 3.15  _PyInterpreterFrame       first word, two tag bits yes              by stack address
  *
  * The frame's layout is not public from 3.11 on; asking for the code object through the public
  * function costs a call and two reference counts on every Python call, so it is read in place.
@@ -16,8 +16,8 @@
 
 #include <Python.h>
 
-#if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x030f0000
-#error "trampolines are written for CPython 3.9 to 3.14"
+#if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x03100000
+#error "trampolines are written for CPython 3.9 to 3.15"
 #endif
 
 #if PY_VERSION_HEX < 0x030b0000

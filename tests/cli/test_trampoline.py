@@ -692,7 +692,7 @@ before = calls(); foo(); bar(); print(calls() - before)
     assert {"foo", "baz"} <= set(names) and "bar" not in names
 
 
-@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14", "3.15"])
 def test_cpythons_own_trampolines(version, tmp_path):
     run = run_in_process(version, tmp_path, """
 import sys
@@ -711,7 +711,7 @@ foo()
     assert run.map_names().count("foo") == 1
 
 
-@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14", "3.15"])
 def test_other_interpreters_are_refused(version, tmp_path):
     run = run_in_process(version, tmp_path, """
 import trueflame_trampoline as t

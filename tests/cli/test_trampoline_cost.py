@@ -35,7 +35,7 @@ def cost_of_a_call(directory, command, **env):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14", "3.15"])
 def test_cost_of_a_call(version, tmp_path):
     program = tmp_path / "app.py"
     program.write_text(CALLS)

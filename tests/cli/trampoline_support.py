@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("TRUEFLAME_BUILD", os.path.join(ROOT, "build"))
 TRUEFLAME = os.path.join(BUILD, "trueflame")
 PACKAGE_DIRECTORY = os.path.join(BUILD, "src", "python")
-VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 
 
 def find_interpreters(*arguments):

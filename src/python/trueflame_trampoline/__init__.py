@@ -1,4 +1,4 @@
-"""Lets `perf` see Python functions on stock CPython 3.9 to 3.14.
+"""Lets `perf` see Python functions on stock CPython 3.9 to 3.15.
 
     activate(names="both")   functions first called from now on get a trampoline and a name
     deactivate()             functions run as if this module had never been imported
