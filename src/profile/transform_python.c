@@ -48,6 +48,10 @@ static const char *const plumbing_functions[] = {
     "method_vectorcall*",
     "cfunction_vectorcall_*",
     "cfunction_call",
+    "_Py_VectorCall*",
+    "_Py_BuiltinCallFast*",
+    "_Py_CallBuiltinClass*",
+    "_PyCallMethodDescriptorFast*",
     /* classes whose methods are Python's, generators */
     "type_call",
     "call_attribute",

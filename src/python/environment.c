@@ -83,18 +83,6 @@ char *python_environment_trampolines(void)
     return all;
 }
 
-static int prepare_jitdump_directory(struct error *error)
-{
-    char directory[] = "/tmp/trueflame-jit-XXXXXX";
-
-    if (getenv("TRUEFLAME_JITDUMP_DIR"))
-        return OK;
-    if (!mkdtemp(directory))
-        return error_set_errno(error, "cannot make a directory in /tmp");
-    setenv("TRUEFLAME_JITDUMP_DIR", directory, 1);
-    return OK;
-}
-
 /* Lists where this program's files are mapped, for the extension to make perf forget them. */
 static void leave_traces(void)
 {
@@ -125,10 +113,6 @@ int python_environment_prepare(const char *names, struct error *error)
         return ERROR;
     if (strchr(directory, ':')) {
         error_set(error, "PYTHONPATH cannot hold %s: it has a colon", directory);
-        free(directory);
-        return ERROR;
-    }
-    if (strcmp(names, "map") != 0 && prepare_jitdump_directory(error) != OK) {
         free(directory);
         return ERROR;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,37 +65,37 @@ static uint64_t now_nsec(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* perf 7 unwinds through functions of a dump only if that is in /tmp itself. */
 static int choose_directory(struct error *error)
 {
     const char *wanted = getenv("TRUEFLAME_JITDUMP_DIR");
-    if (wanted && *wanted) {
-        if (strlen(wanted) >= sizeof dump.directory)
-            return error_set(error, "TRUEFLAME_JITDUMP_DIR: the path is too long");
-        strcpy(dump.directory, wanted);
-        return OK;
-    }
-    strcpy(dump.directory, "/tmp/trueflame-jit-XXXXXX");
-    if (!mkdtemp(dump.directory)) {
-        dump.directory[0] = 0;
-        return error_set_errno(error, "cannot make a directory for the jitdump in /tmp");
-    }
+
+    if (!wanted || !*wanted)
+        wanted = "/tmp";
+    if (strlen(wanted) >= sizeof dump.directory)
+        return error_set(error, "TRUEFLAME_JITDUMP_DIR: the path is too long");
+    strcpy(dump.directory, wanted);
     return OK;
 }
 
+#define MOST_ZEROS     8
+#define DUMP_FUNCTIONS 1000000000u /* so many have numbers of their own */
+
+/* A process long gone had our number, or an earlier program of this one, before it called exec, has
+ * written there. To perf, which knows a dump by its name, zeros make no difference to a number. The
+ * objects that it makes are known by the process and by the functions' numbers. */
 static int create_file(struct error *error)
 {
-    char path[sizeof dump.directory + 40], name[32];
+    char path[sizeof dump.directory + 40];
+    struct stat status;
+    int zeros = -1;
 
-    snprintf(name, sizeof name, "jit-%d.dump", (int)getpid());
-    snprintf(path, sizeof path, "%s/%s", dump.directory, name);
-    if (access(path, F_OK) != 0)
-        return output_create(&dump.output, path, error);
-    /* An earlier program of this process, before it called exec, wrote there; perf knows that file
-     * by its name, so ours must have another. */
-    snprintf(path, sizeof path, "%s/again-XXXXXX", dump.directory);
-    if (!mkdtemp(path))
-        return error_set_errno(error, "cannot make a directory in %s", dump.directory);
-    snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", name);
+    do {
+        zeros++;
+        snprintf(path, sizeof path, "%s/jit-%.*s%d.dump", dump.directory, zeros, "00000000",
+                 (int)getpid());
+    } while (zeros < MOST_ZEROS && lstat(path, &status) == 0);
+    dump.code_index = (uint64_t)zeros * DUMP_FUNCTIONS;
     return output_create(&dump.output, path, error);
 }
 

@@ -28,7 +28,7 @@
 #define JITDUMP_TABLE_BYTES  ((JITDUMP_UNWIND_BYTES + 15) / 16 * 16)
 #define JITDUMP_MAPPED_BYTES (JITDUMP_CODE_BYTES + JITDUMP_TABLE_BYTES)
 
-/* Opens the dump of this process in TRUEFLAME_JITDUMP_DIR, or in a new directory under /tmp. */
+/* Opens the dump of this process in TRUEFLAME_JITDUMP_DIR, or in /tmp. */
 int jitdump_writer_open(struct error *error);
 
 int jitdump_writer_add(const void *address, const char *name, size_t name_length, const char *file,

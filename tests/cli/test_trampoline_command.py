@@ -1,5 +1,6 @@
 """How people use it: `trueflame trampoline`, `python3 -m trueflame_trampoline`, the environment."""
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -249,27 +250,43 @@ after()
 """)
     assert (run.status, run.stderr) == (0, "")
     assert {"before", "after"} <= set(run.map_names())
-    again = [name for name in os.listdir(tmp_path) if name.startswith("again-")]
-    assert len(again) == 1
     def loaded(path=None):
-        return " ".join(fields["name"] for kind, _, fields in run.jitdump(path=path)[1] if kind == 0)
-    assert "before" in loaded() and "after" not in loaded()
-    assert "after" in loaded(str(tmp_path / again[0] / ("jit-%d.dump" % run.pid)))
+        return {fields["index"]: fields["name"] for kind, _, fields in run.jitdump(path=path)[1]
+                if kind == 0}
+    first, again = loaded(), loaded(str(tmp_path / ("jit-0%d.dump" % run.pid)))
+    assert "before" in " ".join(first.values()) and "after" not in " ".join(first.values())
+    assert "after" in " ".join(again.values())
+    assert not set(first) & set(again)  # perf names objects by these
 
 
 @newest
-def test_one_directory_for_the_whole_run(version, tmp_path):
+def test_dumps_go_where_perf_unwinds_through_them(version, tmp_path):
     run = run_under_trampoline(version, tmp_path, """
 import os, trueflame_trampoline as t
 print(t.statistics()["jitdump"])
 """, env={"TRUEFLAME_JITDUMP_DIR": None})
-    directory = os.path.dirname(run.stdout.strip())
-    assert directory.startswith("/tmp/trueflame-jit-")
-    mode = os.stat(directory)
-    assert stat.S_IMODE(mode.st_mode) == 0o700 and mode.st_uid == os.geteuid()
-    os.unlink(run.stdout.strip())
-    os.rmdir(directory)
+    path = run.stdout.strip()
+    assert re.fullmatch("/tmp/jit-0*%d.dump" % run.pid, path)
+    mode = os.stat(path)
+    assert stat.S_IMODE(mode.st_mode) == 0o600 and mode.st_uid == os.geteuid()
+    os.unlink(path)
     os.unlink("/tmp/perf-%d.map" % run.pid)
+
+
+@newest
+def test_nothing_in_the_way_is_followed(version, tmp_path):
+    """A dump of a process long gone, a link to nowhere: left as they are."""
+    run = run_under_trampoline(version, tmp_path, """
+import os, sys, trueflame_trampoline as t
+if len(sys.argv) == 1:
+    here = os.environ["TRUEFLAME_JITDUMP_DIR"]
+    os.symlink("nowhere", os.path.join(here, "jit-0%d.dump" % os.getpid()))
+    os.execv(sys.executable, [sys.executable, sys.argv[0], "again"])
+print(os.path.basename(t.statistics()["jitdump"]))
+""")
+    assert run.stdout == "jit-00%d.dump\n" % run.pid
+    assert os.readlink(str(tmp_path / ("jit-0%d.dump" % run.pid))) == "nowhere"
+    assert not os.path.exists(str(tmp_path / "nowhere"))
 
 
 # ---- python3 -m trueflame_trampoline ----

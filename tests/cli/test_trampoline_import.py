@@ -97,6 +97,8 @@ def test_every_version_of_the_interpreter(version, tmp_path):
         if [frame for frame in stack if frame.startswith("py::everything:")]:
             left.update(frame for frame in stack[python_frames[0]:python_frames[-1]]
                         if not frame.startswith("py::"))
+    if "[unknown]" in left:
+        pytest.skip("the interpreter has no names for its own functions: it is stripped")
     assert "builtin_sorted" in left and "map_next" in left
     assert left - {"builtin_sorted", "list_sort", "list_sort_impl", "list_sort.constprop.0",
                    "list_vectorcall", "list___init___impl", "list___init__", "list_extend",

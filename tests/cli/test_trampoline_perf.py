@@ -68,8 +68,9 @@ def record_script(directory, command, graph="dwarf,16384", inject=True, frequenc
     """The same; returns its output and what perf script prints."""
     run = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(frequency), "-k", "1",
                           "--call-graph", graph, "-o", "perf.data", "--", *command],
-                         cwd=str(directory), env=environment(directory, **env), text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+                         cwd=str(directory), text=True, timeout=300,
+                         env=environment(directory, TRUEFLAME_JITDUMP_DIR=None, **env),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert run.returncode == 0, run.stderr
     data = "perf.data"
     if inject:
@@ -79,12 +80,19 @@ def record_script(directory, command, graph="dwarf,16384", inject=True, frequenc
     script = subprocess.run(["perf", "script", "-i", data, *script_options], check=True,
                             cwd=str(directory), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                             text=True).stdout
-    for name in os.listdir(str(directory)):
-        if name.startswith(("perf.", "jitted-")):
-            os.unlink(os.path.join(str(directory), name))
     for pid in set(re.findall(r"^\S+\s+(\d+)", script, re.M)):
         remove_map(int(pid))
+        take_dumps(pid, directory)
     return run.stdout, script
+
+
+def take_dumps(pid, directory):
+    """What is in /tmp, where perf 7 wants it, goes to `directory`; without perf's own objects."""
+    for name in os.listdir("/tmp"):
+        if re.fullmatch(r"jit-0*%s\.dump" % pid, name):
+            shutil.move(os.path.join("/tmp", name), str(directory))
+        elif re.fullmatch(r"jitted-%s-\d+\.so" % pid, name):
+            os.unlink(os.path.join("/tmp", name))
 
 
 def inside(samples, output):
