@@ -71,8 +71,24 @@ static void hint_at_folder(const struct record_options *options)
                 options->output);
 }
 
+/* The evaluator is watched, and not what the JIT makes of it. */
+static void hint_at_jit(const struct record_options *options)
+{
+    const char *wanted = getenv("PYTHON_JIT");
+
+    if (!options->quiet && options->python == WATCH_AUTO && wanted && *wanted &&
+        strcmp(wanted, "0"))
+        fprintf(
+            stderr,
+            "trueflame: PYTHON_JIT=%s: Python functions that CPython's JIT has inlined are counted "
+            "for those that call them\n",
+            wanted);
+}
+
 void record_hint_python(struct record_options *options)
 {
+    if (python_environment_is_python(options->program))
+        hint_at_jit(options);
     if (options->repeatable && python_environment_is_python(options->program))
         hint_at_folder(options);
     options->seeds_later = may_fix_seed(options) && !fixes_seed_now(options);

@@ -252,3 +252,19 @@ def test_threads_of_a_repeatable_run_take_turns_in_one_order(tmp_path):
         assert done.returncode == 0
         runs.add((done.stdout, support.info(flame)["total_instructions"]))
     assert len(runs) == 1
+
+
+def test_the_jit_is_told_of(tmp_path):
+    """What it inlines has no frames of its own."""
+    said = {}
+    for value in ("1", "0", None):
+        environment = {name: text for name, text in os.environ.items() if name != "PYTHON_JIT"}
+        if value:
+            environment["PYTHON_JIT"] = value
+        for program in ("/usr/bin/python3", "/bin/true"):
+            done = subprocess.run(
+                [support.TRUEFLAME, "record", "-o", str(tmp_path / "x.flame"), "--", program,
+                 *(["-c", "pass"] if "python" in program else [])],
+                capture_output=True, text=True, check=True, env=environment)
+            said[value, program] = "PYTHON_JIT=1: Python functions" in done.stderr
+    assert [key for key, told in said.items() if told] == [("1", "/usr/bin/python3")]
