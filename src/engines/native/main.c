@@ -108,7 +108,10 @@
  * begin in every cache line instead of every other; indirect calls that become direct ones after eight
  * calls, not eight contexts (half as many samples in what is shared, and not faster); at line detail,
  * counters in the order of how many contexts use them (half their memory, but no time: every function
- * is made anew for it); saved flags in a vector register, in the place of a constant. Without any
+ * is made anew for it); saved flags in a vector register, in the place of a constant; pages of counters
+ * of Python functions that do not begin at the same place of the first cache; no contexts for lines of
+ * Python functions that run for the first times, but what was counted since told to the core when the
+ * line changes (an import makes a third fewer contexts, and what is told takes as long). Without any
  * settling of counts sqlite3 would be seven in a hundred faster; twelve more instructions a call,
  * whatever they are, make it four or five slower.
  * What no engine of call paths gets around: clang compiling a file of templates has a context for every
