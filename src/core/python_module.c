@@ -117,7 +117,7 @@ enum {
 
 static const struct {
     uint8_t state, frame, code, text;
-} shifts[] = {[13] = {0, 0, 0, 0}, [14] = {3, 3, 5, 10}, [DESCRIBED_TO] = {3, 11, 13, 22}};
+} shifts[] = {[13] = {0, 0, 0, 0}, [14] = {3, 3, 5, 10}, [15] = {3, 11, 13, 22}};
 
 static bool read_self_description(struct python_module *module)
 {
