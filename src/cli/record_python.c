@@ -87,9 +87,11 @@ static void hint_at_jit(const struct record_options *options)
 
 void record_hint_python(struct record_options *options)
 {
-    if (python_environment_is_python(options->program))
+    bool is_python = python_environment_is_python(options->program);
+
+    if (is_python)
         hint_at_jit(options);
-    if (options->repeatable && python_environment_is_python(options->program))
+    if (is_python && options->repeatable)
         hint_at_folder(options);
     options->seeds_later = may_fix_seed(options) && !fixes_seed_now(options);
     if (fixes_seed_now(options))

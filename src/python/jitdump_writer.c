@@ -78,7 +78,7 @@ static int choose_directory(struct error *error)
     return OK;
 }
 
-#define MOST_ZEROS     8
+#define MOST_DIGITS    200
 #define DUMP_FUNCTIONS 1000000000u /* so many have numbers of their own */
 
 /* A process long gone had our number, or an earlier program of this one, before it called exec, has
@@ -86,16 +86,16 @@ static int choose_directory(struct error *error)
  * objects that it makes are known by the process and by the functions' numbers. */
 static int create_file(struct error *error)
 {
-    char path[sizeof dump.directory + 40];
+    char path[sizeof dump.directory + MOST_DIGITS + 16];
     struct stat status;
-    int zeros = -1;
+    int least = snprintf(NULL, 0, "%d", (int)getpid()), digits = least;
 
-    do {
-        zeros++;
-        snprintf(path, sizeof path, "%s/jit-%.*s%d.dump", dump.directory, zeros, "00000000",
-                 (int)getpid());
-    } while (zeros < MOST_ZEROS && lstat(path, &status) == 0);
-    dump.code_index = (uint64_t)zeros * DUMP_FUNCTIONS;
+    for (;; digits++) {
+        snprintf(path, sizeof path, "%s/jit-%0*d.dump", dump.directory, digits, (int)getpid());
+        if (digits == MOST_DIGITS || lstat(path, &status) != 0)
+            break;
+    }
+    dump.code_index = (uint64_t)(digits - least) * DUMP_FUNCTIONS;
     return output_create(&dump.output, path, error);
 }
 

@@ -275,16 +275,17 @@ print(t.statistics()["jitdump"])
 
 @newest
 def test_nothing_in_the_way_is_followed(version, tmp_path):
-    """A dump of a process long gone, a link to nowhere: left as they are."""
+    """A dump of a process long gone, links to nowhere: left as they are, however many there are."""
     run = run_under_trampoline(version, tmp_path, """
 import os, sys, trueflame_trampoline as t
 if len(sys.argv) == 1:
     here = os.environ["TRUEFLAME_JITDUMP_DIR"]
-    os.symlink("nowhere", os.path.join(here, "jit-0%d.dump" % os.getpid()))
+    for zeros in range(1, 21):
+        os.symlink("nowhere", os.path.join(here, "jit-%s%d.dump" % ("0" * zeros, os.getpid())))
     os.execv(sys.executable, [sys.executable, sys.argv[0], "again"])
 print(os.path.basename(t.statistics()["jitdump"]))
 """)
-    assert run.stdout == "jit-00%d.dump\n" % run.pid
+    assert run.stdout == "jit-%s%d.dump\n" % ("0" * 21, run.pid)
     assert os.readlink(str(tmp_path / ("jit-0%d.dump" % run.pid))) == "nowhere"
     assert not os.path.exists(str(tmp_path / "nowhere"))
 

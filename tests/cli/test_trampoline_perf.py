@@ -80,6 +80,9 @@ def record_script(directory, command, graph="dwarf,16384", inject=True, frequenc
     script = subprocess.run(["perf", "script", "-i", data, *script_options], check=True,
                             cwd=str(directory), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                             text=True).stdout
+    for name in os.listdir(str(directory)):
+        if name.startswith("perf."):
+            os.unlink(os.path.join(str(directory), name))
     for pid in set(re.findall(r"^\S+\s+(\d+)", script, re.M)):
         remove_map(int(pid))
         take_dumps(pid, directory)
