@@ -50,6 +50,22 @@ bool python_may_set_frame(const struct translation *t, unsigned index)
     return reaches_word(t->python, instruction, size_bytes);
 }
 
+static bool is_first_map(const struct instruction *instruction, uint8_t opcode)
+{
+    return instruction->encoding == ENCODING_LEGACY && instruction->map == 0 &&
+           instruction->opcode == opcode;
+}
+
+/* Does it store what the instruction before it has made, an address on the stack? That is no instruction
+ * pointer: a thread state of 3.11 or 3.12 has its C frame's at the same offset. */
+static bool stores_stack_address(const struct translation *t, unsigned index)
+{
+    const struct instruction *store = &t->instructions[index], *before = store - 1;
+    return index && is_first_map(store, 0x89) && is_first_map(before, 0x8d) &&
+           !before->rip_relative && !has_index(before) && base_of(before) == REGISTER_RSP &&
+           instruction_reg(before) == instruction_reg(store);
+}
+
 bool python_may_set_line(const struct translation *t, unsigned index)
 {
     const struct instruction *instruction = &t->instructions[index];
@@ -57,7 +73,8 @@ bool python_may_set_line(const struct translation *t, unsigned index)
         return false;
     unsigned size_bytes = bytes_stored(instruction);
     return size_bytes >= t->python->layout.ip_bytes &&
-           reaches(instruction, t->python->layout.frame_ip, size_bytes);
+           reaches(instruction, t->python->layout.frame_ip, size_bytes) &&
+           !stores_stack_address(t, index);
 }
 
 unsigned python_frame_register(const struct translation *t, unsigned index)

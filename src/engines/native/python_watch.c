@@ -184,6 +184,19 @@ static void emit_count_borrowed(struct emitter *e, const struct line_count *coun
     lines_emit(e, &bare);
 }
 
+/* On to `there` if instruction `index` has stored to something else than the running frame: one that is
+ * being made, or a thread state, which in 3.11 and 3.12 has another word at that offset. Loses the flags;
+ * rax may be borrowed. */
+static void emit_pass_others(struct emitter *e, const struct translation *t, unsigned index,
+                             uint64_t there)
+{
+    unsigned base = python_frame_register(t, index);
+    if (base == NO_FRAME_REGISTER || base == RAX)
+        return; /* the event will see */
+    op_thread(e, OP_COMPARE, base, FIELD(hot.python_frame));
+    jump_if(e, IF_NOT_EQUAL, there);
+}
+
 /* Can the line be found where the program goes on? */
 static bool finds_line_here(const struct translation *t, unsigned index)
 {
@@ -232,10 +245,12 @@ void python_emit_line_look(struct translation *t, unsigned next)
     add_mark(t, MARK_ENGINE, 0, 0, 0);
     if (in_register) {
         emit_look_at_register(e, instruction_reg(store), cold.address);
+        emit_pass_others(&cold, t, next - 1, e->address);
         emit_spill(&cold, RAX);
     } else {
         emit_borrow_rax(e, flags);
         emit_look_at_stored(e, t, next - 1, flags, cold.address);
+        emit_pass_others(&cold, t, next - 1, e->address);
         restore(e, flags, 1 << RAX);
     }
 
