@@ -33,20 +33,42 @@ void python_calls_forget(struct native_thread *thread, uint64_t code)
             thread->python_calls[i].from = 0;
 }
 
-/* rax = the slot of the current context and the code in rcx, whose lowest bits may be anything. */
-static void emit_slot(struct emitter *e)
+/* An instruction pointer that is an address lies in its code object, and says which that is. */
+static bool knows_code(const struct python_layout *layout)
+{
+    return layout->ip_bytes == 8;
+}
+
+/* rcx = what a call of the frame in rcx is known by */
+static void emit_key(struct emitter *e, const struct python_layout *layout)
+{
+    if (knows_code(layout))
+        emit_frame_pointer(e, layout);
+    else
+        emit_frame_code(e, layout);
+}
+
+/* rax = the slot of the current context and the key in rcx: neighbours of both have neighbouring slots. */
+static void emit_slot(struct emitter *e, const struct python_layout *layout)
 {
     emit_load(e, RAX, FIELD(hot.current));
-    emit_bytes(e, "\xd1\xe8", 2);     /* shr eax, 1 */
-    emit_bytes(e, "\x8d\x04\x88", 3); /* lea eax, [rax + rcx * 4] */
+    if (knows_code(layout)) {
+        emit_bytes(e, "\xc1\xe8\x06", 3); /* shr eax, 6 */
+        op_register32(e, OP_ADD, RAX, RCX);
+        emit_bytes(e, "\xc1\xe0\x05", 3); /* shl eax, 5: instructions are two bytes long */
+    } else {
+        emit_bytes(e, "\xd1\xe8", 2);     /* shr eax, 1 */
+        emit_bytes(e, "\x8d\x04\x88", 3); /* lea eax, [rax + rcx * 4] */
+    }
     op_constant32(e, 4, RAX, CALL_MASK);
     op_thread(e, OP_ADD, RAX, FIELD(python_calls));
 }
 
 void emit_foresee_call(struct emitter *e, const struct python_layout *layout)
 {
-    op_far(e, OP_LOAD, RCX, RSI, layout->frame_code);
-    emit_slot(e);
+    emit_copy(e, RCX, RSI);
+    emit_key(e, layout);
+    emit_slot(e, layout);
     emit_prefetch(e, RAX, 0);
 }
 
@@ -92,18 +114,21 @@ void emit_known_call(struct emitter *e, const struct python_layout *layout, bool
                      struct jumps *elsewhere)
 {
     emit_next_frame(e, RCX, brings);
-    emit_frame_code(e, layout);
-    emit_slot(e);
-    op_memory(e, OP_COMPARE, RCX, RAX, CALL(code));
+    emit_key(e, layout);
+    emit_slot(e, layout);
+    if (!knows_code(layout)) {
+        op_memory(e, OP_COMPARE, RCX, RAX, CALL(code));
+        jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+        emit_next_frame(e, RCX, brings);
+        emit_frame_pointer(e, layout);
+    }
+    op_memory(e, OP_COMPARE, RCX, RAX, CALL(pointer));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
-    emit_set_first(e, layout);
     op_memory32(e, OP_LOAD, RCX, RAX, CALL(from));
     op_thread(e, OP_COMPARE, RCX, FIELD(hot.current));
     jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
-    emit_next_frame(e, RCX, brings);
-    emit_frame_pointer(e, layout);
-    op_memory(e, OP_COMPARE, RCX, RAX, CALL(pointer));
-    jumps_add(elsewhere, jump_far_ahead(e, IF_NOT_EQUAL));
+    op_memory(e, OP_LOAD, RCX, RAX, CALL(code));
+    emit_set_first(e, layout);
     emit_take_place(e);
     emit_load(e, RCX, FIELD(hot.current));
     vectors_emit_settle_line(e, RCX);
@@ -155,7 +180,11 @@ void emit_remember_call(struct emitter *e, const struct python_layout *layout)
     emit_load(e, RCX, FIELD(target));
     emit_frame_code(e, layout);
     emit_mark_code(e);
-    emit_slot(e);
+    emit_load(e, RCX, FIELD(target));
+    emit_key(e, layout);
+    emit_slot(e, layout);
+    emit_load(e, RCX, FIELD(target));
+    emit_frame_code(e, layout);
     op_memory(e, OP_STORE, RCX, RAX, CALL(code));
     emit_load(e, RCX, FIELD(hot.current));
     op_memory32(e, OP_STORE, RCX, RAX, CALL(from));
