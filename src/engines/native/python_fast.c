@@ -22,6 +22,7 @@ static uint64_t slow, enter;
 static struct shared {
     const struct python_module *module;
     uint32_t generation;
+    bool knows_word;
     bool brings; /* the frame that the evaluator is called with */
     uint64_t start, end;
     uint64_t events[PYTHON_EVENTS];
@@ -61,12 +62,12 @@ static void emit_word(struct emitter *e, const struct python_module *module)
         emit_u32(e, module->layout.state_frame);
         return;
     }
-    emit_constant(e, RAX, (uint64_t)&module->word_depth);
-    op_memory(e, OP_LOAD, RAX, RAX, 0);
-    op_register(e, OP_TEST, RAX, RAX);
-    jump_if(e, IF_EQUAL, slow);
-    emit_bytes(e, "\x48\xf7\xd8", 3);         /* neg rax */
-    emit_bytes(e, "\x48\x8d\x44\x04\x08", 5); /* lea rax, [rsp + rax + 8] */
+    if (!python_word_is_known(module)) {
+        emit_jump(e, slow);
+        return;
+    }
+    emit_bytes(e, "\x48\x8d\x84\x24", 4); /* lea rax, [rsp + 8 - word_depth] */
+    emit_u32(e, 8 - (uint32_t)module->word_depth);
 }
 
 /* Into the new entry at rdx, and into the one after it if the frame comes with the call. */
@@ -281,6 +282,8 @@ static void emit_frame_called(struct emitter *e, const struct python_layout *lay
         emit_frame_push(e, layout, brings);
         jumps_end(e, &unknown);
     }
+    if (brings)
+        emit_store(e, FIELD(target), RSI);
     emit_called(e, layout);
     emit_count_call(e, layout);
     if (has_lines())
@@ -301,7 +304,6 @@ static void emit_enter_with_frame(struct emitter *e, const struct python_module 
     jump_if(e, IF_NOT_BELOW, slow);
     emit_base(e, module, true);
     op_far(e, OP_LEA, RDX, RDX, ENTRY_BYTES);
-    emit_store(e, FIELD(target), RSI);
     emit_frame_called(e, &module->layout, true);
 }
 
@@ -415,14 +417,18 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
 
 static struct shared *shared_for(struct python_module *module)
 {
-    const bool brings = python_brings_frame(module);
+    const bool knows_word = python_word_is_known(module), brings = python_brings_frame(module);
     for (unsigned i = 0; i < sizeof shared / sizeof *shared; i++)
         if (shared[i].module == module && shared[i].generation == cache.generation &&
-            shared[i].brings == brings)
+            shared[i].knows_word == knows_word && shared[i].brings == brings)
             return &shared[i];
     struct shared *made = &shared[shared_next++ % (sizeof shared / sizeof *shared)];
     struct emitter cold = cold_begin();
-    *made = (struct shared){module, cache.generation, brings, cold.address, 0, {0}};
+    *made = (struct shared){.module = module,
+                            .generation = cache.generation,
+                            .knows_word = knows_word,
+                            .brings = brings,
+                            .start = cold.address};
     made->events[PYTHON_ENTER] = cold.address;
     if (made->brings)
         emit_enter_with_frame(&cold, module);
