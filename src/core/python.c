@@ -262,6 +262,14 @@ static void take_line(struct core *core, struct python_entry *entry)
     entry->context = python_take_line(core, entry->context, &entry->place, pointer);
 }
 
+/* Still: an engine may have seen a store to something else. */
+static bool is_in_line(const struct core *core, const struct python_entry *entry)
+{
+    uint64_t pointer = python_instruction_pointer(&core->python.module->layout, entry->frame);
+
+    return pointer >= entry->place.line && pointer < entry->place.line_end;
+}
+
 void python_line_changed(struct core *core, struct thread *thread)
 {
     struct python_frames *frames = &thread->stack->python;
@@ -271,6 +279,8 @@ void python_line_changed(struct core *core, struct thread *thread)
         newest(frames)->frame != hot->python_frame)
         return;
     struct python_entry *entry = newest(frames);
+    if (hot->current == entry->context && is_in_line(core, entry))
+        return;
     take_line(core, entry);
     hot->current = entry->context;
     watch_line(hot, entry->place.line, entry->place.line_end);
@@ -288,6 +298,66 @@ static void find_lines(struct core *core, struct python_entry *entry, uint64_t c
         take_line(core, entry);
 }
 
+/* ---- calls ---- */
+
+void python_keep_calls(struct python *python)
+{
+    python->calls = platform_allocate(sizeof *python->calls << PYTHON_CALL_BITS);
+}
+
+static struct python_known_call *call_slot(const struct python *python, const struct context *from,
+                                           uint64_t pointer)
+{
+    uint64_t hash = (((uintptr_t)from >> 7) + (pointer << 20)) * TREE_MIX;
+
+    return &python->calls[hash >> (64 - PYTHON_CALL_BITS)];
+}
+
+void python_forget_calls(struct python *python, uint64_t code)
+{
+    for (size_t i = 0; python->calls && i < (size_t)1 << PYTHON_CALL_BITS; i++)
+        if (python->calls[i].code == code)
+            python->calls[i].from = NULL;
+}
+
+/* The new entry, which has the context of its caller, gets its own and its place if the call is known. */
+static bool take_known_call(struct core *core, struct python_entry *entry,
+                            const struct python_frame *memory)
+{
+    const struct python *python = &core->python;
+
+    if (!python->calls)
+        return false;
+    uint64_t pointer = python_instruction_pointer(&python->module->layout, entry->frame);
+    const struct python_known_call *call = call_slot(python, entry->context, pointer);
+    if (call->from != entry->context || call->code != memory->code || call->pointer != pointer)
+        return false;
+    if (call->function)
+        call->function->calls++;
+    entry->context = call->context;
+    entry->place = call->place;
+    return true;
+}
+
+/* It was not. What is known of code objects is not read again only where their end is seen. */
+static void keep_call(struct core *core, const struct python_entry *entry, uint64_t code,
+                      const struct context *from, struct context *function)
+{
+    const struct python *python = &core->python;
+
+    if (!python->calls || !python->module->freer || !python->module->checked)
+        return;
+    uint64_t pointer = python_instruction_pointer(&python->module->layout, entry->frame);
+    *call_slot(python, from, pointer) = (struct python_known_call){
+        .from = from,
+        .code = code,
+        .pointer = pointer,
+        .function = function,
+        .context = entry->context,
+        .place = entry->place,
+    };
+}
+
 /* ---- frames ---- */
 
 /* A frame above the newest one, in the same activation; one that is not shown, or that cannot be
@@ -295,27 +365,32 @@ static void find_lines(struct core *core, struct python_entry *entry, uint64_t c
 static void add_frame(struct core *core, struct thread *thread, uint64_t address,
                       const struct python_frame *memory, bool called)
 {
-    bool starts = false;
-    struct code_function *function =
-        memory ? python_function_of(&core->python, memory, &starts) : NULL;
     struct python_entry *entry = add_entry(&thread->stack->python);
 
     *entry = entry[-1];
     entry->frame = address;
     entry->base = false;
     entry->place = (struct python_place){0};
+    if (!memory || (called && take_known_call(core, entry, memory)))
+        return;
+    bool starts;
+    struct code_function *function = python_function_of(&core->python, memory, &starts);
     if (!function)
         return;
+    const struct context *from = entry->context;
     struct context *caller = entry->context;
     struct code_function *code = caller->code;
     /* Below the evaluator, not below the instructions that it calls. */
     if (caller->function == core->python.module->handlers && caller->parent)
         caller = caller->parent;
-    entry->context = child_of(core, python_calling(core, caller), function);
-    entry->context->code = code;
-    entry->context->calls += called && starts;
+    struct context *context = child_of(core, python_calling(core, caller), function);
+    context->code = code;
+    context->calls += called && starts;
+    entry->context = context;
     if (core->options.python_lines)
         find_lines(core, entry, memory->code, function);
+    if (called)
+        keep_call(core, entry, memory->code, from, starts ? context : NULL);
 }
 
 static void note_frame(struct python *python, size_t count, uint64_t frame)

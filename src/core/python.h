@@ -165,8 +165,18 @@ void python_frames_release(struct python_frames *frames);
 
 struct python_known_code;
 
+/* In which context a frame of this code runs that is called in context `from`, at this instruction. */
+struct python_known_call {
+    const struct context *from; /* NULL: none */
+    uint64_t code, pointer;
+    struct context *function; /* that it counts as a call of; NULL: as none */
+    struct context *context;
+    struct python_place place;
+};
+
 #define PYTHON_RECENT_BITS 12
 #define PYTHON_CHILD_BITS  13
+#define PYTHON_CALL_BITS   11
 
 /* What the core knows about the Pythons of a process. */
 struct python {
@@ -181,6 +191,8 @@ struct python {
         const struct code_function *function;
         struct context *child;
     } children[1 << PYTHON_CHILD_BITS]; /* a cache: contexts of functions and lines */
+    /* Another: 1 << PYTHON_CALL_BITS of them. NULL: the engine has its own, and asks for new ones only. */
+    struct python_known_call *calls;
     uint64_t *path;                     /* frames on their way onto the list */
     size_t path_capacity;
     struct python_lines **lines; /* hash of function and line table */
@@ -194,6 +206,10 @@ struct python {
     uint64_t nowhere;           /* an instruction pointer for when there is no frame */
     struct python_entry nobody; /* and an entry, as deep as can be */
 };
+
+/* The engine tells of every call: what it was told of before is found at once. */
+void python_keep_calls(struct python *python);
+void python_forget_calls(struct python *python, uint64_t code);
 
 /* Is it CPython? NULL if not. `image` is the file. */
 struct python_module *python_recognise(struct code_module *module, const uint8_t *image,

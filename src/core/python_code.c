@@ -378,6 +378,7 @@ void python_code_freed(struct python *python, uint64_t address)
     if (python->codes && known_code(python, address)->address == address)
         known_code(python, address)->address = 0;
     python_lines_forget(python, address);
+    python_forget_calls(python, address);
 }
 
 /* NULL if there is no code object at `address`. */

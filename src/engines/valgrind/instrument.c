@@ -130,7 +130,7 @@ static void emit_body(struct translation *translation, Int at, struct python_mod
             frame_stored |= python && translation->info->knows_word &&
                             python_may_set_frame(python, translation->info, block, statement);
             if (translation->evaluates && python_may_set_line(python, block, statement))
-                python_emit_line_check(translation, statement->Ist.Store.data, left);
+                python_emit_line_check(translation, statement, left);
             continue;
         }
         instruction = statement->Ist.IMark.addr;

@@ -36,10 +36,10 @@ IRExpr *ir_address(const void *address)
 
 IRExpr *ir_op(IROp operation, IRExpr *left, IRExpr *right)
 {
-    Bool compares = operation == Iop_CmpEQ64 || operation == Iop_CmpNE64 ||
-                    operation == Iop_CmpLE64U || operation == Iop_CmpLT64U;
+    Bool decides = operation == Iop_CmpEQ64 || operation == Iop_CmpNE64 ||
+                   operation == Iop_CmpLE64U || operation == Iop_CmpLT64U || operation == Iop_And1;
 
-    return assign(IRExpr_Binop(operation, left, right), compares ? Ity_I1 : Ity_I64);
+    return assign(IRExpr_Binop(operation, left, right), decides ? Ity_I1 : Ity_I64);
 }
 
 IRExpr *ir_one_op(IROp operation, IRExpr *argument)

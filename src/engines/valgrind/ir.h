@@ -18,7 +18,7 @@ void ir_add(IRStmt *statement);
 
 IRExpr *ir_word(ULong value);
 IRExpr *ir_address(const void *address);
-/* Of words to a word, or one of the comparisons of words that ir.c knows. */
+/* Of words to a word, one of the comparisons of words that ir.c knows, or of conditions to another. */
 IRExpr *ir_op(IROp operation, IRExpr *left, IRExpr *right);
 IRExpr *ir_one_op(IROp operation, IRExpr *argument);
 /* A condition as a word, 0 or 1. */

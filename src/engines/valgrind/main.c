@@ -158,6 +158,7 @@ static void on_ready(void)
 {
     give_up_log();
     core_init(&core, &options.core);
+    python_keep_calls(&core.python);
     if (core.options.line_detail)
         core.tree.made = counters_context_made;
     environment_restore();

@@ -103,11 +103,17 @@ Bool python_may_set_frame(struct python_module *python, const struct block_info 
            (base == offsetof(VexGuestAMD64State, guest_RBP) && constant < 0);
 }
 
+/* An address on the stack is no instruction pointer: a thread state has its C frame's at the same offset,
+ * in 3.11 and 3.12. */
 Bool python_may_set_line(const struct python_module *python, const IRSB *block,
                          const IRStmt *statement)
 {
+    Long constant;
+
     return store_bytes(block, statement) == python->layout.ip_bytes &&
-           displacement(block, statement->Ist.Store.addr) == python->layout.frame_ip;
+           displacement(block, statement->Ist.Store.addr) == python->layout.frame_ip &&
+           base_register(block, statement->Ist.Store.data, &constant) !=
+               offsetof(VexGuestAMD64State, guest_RSP);
 }
 
 /* ---- inline code ---- */
@@ -133,15 +139,21 @@ void python_emit_frame_check(struct translation *translation, const struct pytho
     translation->current = NULL;
 }
 
-/* What is stored may be another frame's: the core will see. */
-void python_emit_line_check(struct translation *translation, IRExpr *stored, UInt left)
+/* What is stored may be another frame's, or no frame's: the core will see. Where the evaluator returns it
+ * mostly is, and is looked at here. */
+void python_emit_line_check(struct translation *translation, const IRStmt *store, UInt left)
 {
-    Bool wide = typeOfIRExpr(translation->block->tyenv, stored) == Ity_I64;
+    const IRSB *block = translation->block;
+    IRExpr *stored = store->Ist.Store.data;
+    Bool wide = typeOfIRExpr(block->tyenv, stored) == Ity_I64;
     IRExpr *pointer = wide ? stored : ir_one_op(Iop_32Uto64, stored);
     IRExpr *gone = ir_op(Iop_Sub64, pointer, ir_hot(HOT(python_line)));
+    IRExpr *changed = ir_op(Iop_CmpLE64U, ir_hot(HOT(python_line_size)), gone);
 
-    IR_CALL_IF(ir_op(Iop_CmpLE64U, ir_hot(HOT(python_line_size)), gone), slow_python_line,
-               mkIRExprVec_1(ir_word(left)));
+    if (block->jumpkind == Ijk_Ret)
+        changed = ir_op(Iop_And1, changed,
+                        ir_op(Iop_CmpEQ64, store->Ist.Store.addr, ir_hot(HOT(python_ip))));
+    IR_CALL_IF(changed, slow_python_line, mkIRExprVec_1(ir_word(left)));
     translation->current = NULL;
 }
 

@@ -21,9 +21,9 @@ void python_emit_freer(const struct translation *translation);
 
 /* At the start of a block, before anything is counted. */
 void python_emit_start(struct translation *translation, struct python_module *python);
-/* Is another frame current, or, with the instruction pointer that was `stored`, another line of it? The
+/* Is another frame current, or, with the instruction pointer of the `store`, another line of it? The
  * context may change. `left`: instructions that are counted already, and for the line that begins. */
 void python_emit_frame_check(struct translation *translation, const struct python_module *python);
-void python_emit_line_check(struct translation *translation, IRExpr *stored, UInt left);
+void python_emit_line_check(struct translation *translation, const IRStmt *store, UInt left);
 
 #endif
