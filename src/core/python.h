@@ -193,7 +193,7 @@ struct python {
     } children[1 << PYTHON_CHILD_BITS]; /* a cache: contexts of functions and lines */
     /* Another: 1 << PYTHON_CALL_BITS of them. NULL: the engine has its own, and asks for new ones only. */
     struct python_known_call *calls;
-    uint64_t *path;                     /* frames on their way onto the list */
+    uint64_t *path; /* frames on their way onto the list */
     size_t path_capacity;
     struct python_lines **lines; /* hash of function and line table */
     size_t lines_count, lines_capacity;

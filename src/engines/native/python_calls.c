@@ -8,7 +8,7 @@
 #define CALL_MASK    ((PYTHON_CALL_SLOTS - 1) * (uint32_t)sizeof(struct python_call_slot))
 
 _Static_assert(sizeof(struct python_call_slot) == 64, "what the hash is shifted for");
-_Static_assert(sizeof(struct context) == 128, "neighbours have neighbouring slots");
+_Static_assert(sizeof(struct context) == 128, "what their addresses are shifted for");
 
 /* What a thread that has run no Python knows. */
 static struct python_call_slot no_calls[PYTHON_CALL_SLOTS];
@@ -39,26 +39,23 @@ static bool knows_code(const struct python_layout *layout)
     return layout->ip_bytes == 8;
 }
 
-/* rcx = what a call of the frame in rcx is known by */
-static void emit_key(struct emitter *e, const struct python_layout *layout)
-{
-    if (knows_code(layout))
-        emit_frame_pointer(e, layout);
-    else
-        emit_frame_code(e, layout);
-}
-
-/* rax = the slot of the current context and the key in rcx: neighbours of both have neighbouring slots. */
+/* rax = the slot of the current context and the frame in rcx; rcx = its instruction pointer if that says
+ * all, else its code. Neighbours in any of these have different slots. */
 static void emit_slot(struct emitter *e, const struct python_layout *layout)
 {
-    emit_load(e, RAX, FIELD(hot.current));
     if (knows_code(layout)) {
+        emit_frame_pointer(e, layout);
+        emit_load(e, RAX, FIELD(hot.current));
         emit_bytes(e, "\xc1\xe8\x06", 3); /* shr eax, 6 */
         op_register32(e, OP_ADD, RAX, RCX);
         emit_bytes(e, "\xc1\xe0\x05", 3); /* shl eax, 5: instructions are two bytes long */
     } else {
-        emit_bytes(e, "\xd1\xe8", 2);     /* shr eax, 1 */
+        emit_bytes(e, "\x8b\x81", 2); /* mov eax, [rcx + frame_ip] */
+        emit_u32(e, layout->frame_ip);
+        emit_bytes(e, "\xc1\xe0\x06", 3); /* shl eax, 6 */
+        emit_frame_code(e, layout);
         emit_bytes(e, "\x8d\x04\x88", 3); /* lea eax, [rax + rcx * 4] */
+        op_thread(e, OP_ADD, RAX, FIELD(hot.current));
     }
     op_constant32(e, 4, RAX, CALL_MASK);
     op_thread(e, OP_ADD, RAX, FIELD(python_calls));
@@ -67,7 +64,6 @@ static void emit_slot(struct emitter *e, const struct python_layout *layout)
 void emit_foresee_call(struct emitter *e, const struct python_layout *layout)
 {
     emit_copy(e, RCX, RSI);
-    emit_key(e, layout);
     emit_slot(e, layout);
     emit_prefetch(e, RAX, 0);
 }
@@ -114,7 +110,6 @@ void emit_known_call(struct emitter *e, const struct python_layout *layout, bool
                      struct jumps *elsewhere)
 {
     emit_next_frame(e, RCX, brings);
-    emit_key(e, layout);
     emit_slot(e, layout);
     if (!knows_code(layout)) {
         op_memory(e, OP_COMPARE, RCX, RAX, CALL(code));
@@ -181,7 +176,6 @@ void emit_remember_call(struct emitter *e, const struct python_layout *layout)
     emit_frame_code(e, layout);
     emit_mark_code(e);
     emit_load(e, RCX, FIELD(target));
-    emit_key(e, layout);
     emit_slot(e, layout);
     emit_load(e, RCX, FIELD(target));
     emit_frame_code(e, layout);

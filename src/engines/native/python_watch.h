@@ -18,7 +18,9 @@
  *     below hot.python_line, or not below hot.python_line_end: EXIT_PYTHON_LINE
  *
  * If so, the block is left for one that begins there: most stores stay in their line, and then a
- * run is counted once, as a whole.
+ * run is counted once, as a whole. Stores into anything else than the running frame are passed over: a
+ * thread state of 3.11 or 3.12 has a word at the same offset, which the evaluator stores whenever it is
+ * called and returns.
  *
  * All these exits are in the middle of engine code. python_fast.h has the code that deals with most
  * of them in the cache.
