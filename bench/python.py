@@ -15,10 +15,11 @@ A script takes a fifth to a third of a second alone, of which starting Python is
 starting and the contexts that it makes are a third to a half. With --scale=10 nearly all of it is what
 the script does.
 Measured in turn, round after round; of the rounds the least user+sys time counts. What takes a second or
-two, and so comes out the more by chance, runs four times in a round, callgrind in the first round only. A mean is that of ratios, the geometric one. The aims are a watch for at most
-15 % more than --python=off, and a recording that is at least 3 times faster than callgrind. Ends with
-status 1 if the watch changes the number of instructions, as recordings of a short run with --repeatable
-have it: else a clock, for one, takes a few more now and then.
+two, and so comes out the more by chance, runs four times in a round, callgrind in the first round only.
+A mean is that of ratios, the geometric one. The aims are a watch for at most 15 % more than --python=off,
+and a recording that is at least 3 times faster than callgrind. Ends with status 1 if the watch changes
+the number of instructions, as recordings of a short run with --repeatable have it: else a clock, for one,
+takes a few more now and then.
 """
 import argparse
 import json
