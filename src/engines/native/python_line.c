@@ -45,8 +45,12 @@ static struct python_line_slot *line_slot(const struct native_thread *thread,
     return (struct python_line_slot *)((uint8_t *)thread->python_lines + (hash & LINE_MASK));
 }
 
-/* By the numbers of the ranges in `lines`, the steps to the lines of a function's context. NULL:
- * those that it has are another line table's. */
+/* What stands for the context of a line in a range that has none: its instructions go on with the line
+ * before them. */
+#define SAME_LINE 1
+
+/* By the numbers of the ranges in `lines`, the steps to the lines of a function's context: 0: not known
+ * yet. NULL: those that it has are another line table's. */
 static uint32_t *steps_of(struct context *function, const struct python_lines *lines)
 {
     struct context_slot *slot = &function->slots[0];
@@ -85,8 +89,8 @@ void python_remember_line(struct native_thread *thread, struct context *from,
     const struct python_line_range *range =
         python_lines_find(place.lines, offset * layout->ip_unit);
     entry->place.steps = steps;
-    if (steps && range && range->line && (uintptr_t)context <= UINT32_MAX)
-        steps[range - place.lines->ranges] = (uintptr_t)context;
+    if (steps && range && (uintptr_t)context <= UINT32_MAX)
+        steps[range - place.lines->ranges] = range->line ? (uintptr_t)context : SAME_LINE;
 }
 
 /* ---- what is emitted ---- */
@@ -212,11 +216,15 @@ static void emit_function_step(struct emitter *e, const struct python_layout *la
     emit_byte(e, LINES(range_of));
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.steps));
     emit_bytes(e, "\x8b\x04\x88", 3); /* mov eax, [rax + rcx * 4] */
-    op_register(e, OP_TEST, RAX, RAX);
-    jumps_add(elsewhere, jump_far_ahead(e, IF_EQUAL));
+    emit_bytes(e, "\x83\xf8", 2); /* cmp eax, SAME_LINE */
+    emit_byte(e, SAME_LINE);
+    jumps_add(elsewhere, jump_far_ahead(e, is_new ? IF_NOT_ABOVE : IF_BELOW));
     if (is_new) {
         emit_store(e, FIELD(python_line_context), RAX);
     } else {
+        uint8_t *another = jump_ahead(e, IF_NOT_EQUAL);
+        op_far(e, OP_LOAD, RAX, RDX, entry + OWN(context));
+        end_short_jump(e, another);
         op_far(e, OP_STORE, RAX, RDX, entry + OWN(context));
         emit_store(e, FIELD(hot.current), RAX);
     }
