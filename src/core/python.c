@@ -212,11 +212,16 @@ struct context *python_calling(struct core *core, struct context *context)
 
 uint64_t python_instruction_pointer(const struct python_layout *layout, uint64_t frame)
 {
-    uint64_t pointer = 0;
+    const void *pointer = (const void *)(uintptr_t)(frame + layout->frame_ip);
+    uint32_t offset;
+    uint64_t address;
 
-    __builtin_memcpy(&pointer, (const void *)(uintptr_t)(frame + layout->frame_ip),
-                     layout->ip_bytes);
-    return pointer;
+    if (layout->ip_bytes == sizeof address) {
+        __builtin_memcpy(&address, pointer, sizeof address);
+        return address;
+    }
+    __builtin_memcpy(&offset, pointer, sizeof offset);
+    return offset;
 }
 
 /* What has no line, and none before it, is for the one that the function begins at. */
@@ -306,9 +311,9 @@ void python_keep_calls(struct python *python)
 }
 
 static struct python_known_call *call_slot(const struct python *python, const struct context *from,
-                                           uint64_t pointer)
+                                           uint64_t code, uint64_t pointer)
 {
-    uint64_t hash = (((uintptr_t)from >> 7) + (pointer << 20)) * TREE_MIX;
+    uint64_t hash = (((uintptr_t)from >> 7) + (code << 12) + (pointer << 20)) * TREE_MIX;
 
     return &python->calls[hash >> (64 - PYTHON_CALL_BITS)];
 }
@@ -320,6 +325,15 @@ void python_forget_calls(struct python *python, uint64_t code)
             python->calls[i].from = NULL;
 }
 
+/* Where the frame is in its code; without lines, whether it makes a generator or runs it. */
+static uint64_t called_at(const struct core *core, uint64_t frame,
+                          const struct python_frame *memory)
+{
+    return core->options.python_lines
+               ? python_instruction_pointer(&core->python.module->layout, frame)
+               : memory->owner;
+}
+
 /* The new entry, which has the context of its caller, gets its own and its place if the call is known. */
 static bool take_known_call(struct core *core, struct python_entry *entry,
                             const struct python_frame *memory)
@@ -328,8 +342,8 @@ static bool take_known_call(struct core *core, struct python_entry *entry,
 
     if (!python->calls)
         return false;
-    uint64_t pointer = python_instruction_pointer(&python->module->layout, entry->frame);
-    const struct python_known_call *call = call_slot(python, entry->context, pointer);
+    uint64_t pointer = called_at(core, entry->frame, memory);
+    const struct python_known_call *call = call_slot(python, entry->context, memory->code, pointer);
     if (call->from != entry->context || call->code != memory->code || call->pointer != pointer)
         return false;
     if (call->function)
@@ -340,17 +354,18 @@ static bool take_known_call(struct core *core, struct python_entry *entry,
 }
 
 /* It was not. What is known of code objects is not read again only where their end is seen. */
-static void keep_call(struct core *core, const struct python_entry *entry, uint64_t code,
-                      const struct context *from, struct context *function)
+static void keep_call(struct core *core, const struct python_entry *entry,
+                      const struct python_frame *memory, const struct context *from,
+                      struct context *function)
 {
     const struct python *python = &core->python;
 
     if (!python->calls || !python->module->freer || !python->module->checked)
         return;
-    uint64_t pointer = python_instruction_pointer(&python->module->layout, entry->frame);
-    *call_slot(python, from, pointer) = (struct python_known_call){
+    uint64_t pointer = called_at(core, entry->frame, memory);
+    *call_slot(python, from, memory->code, pointer) = (struct python_known_call){
         .from = from,
-        .code = code,
+        .code = memory->code,
         .pointer = pointer,
         .function = function,
         .context = entry->context,
@@ -390,7 +405,7 @@ static void add_frame(struct core *core, struct thread *thread, uint64_t address
     if (core->options.python_lines)
         find_lines(core, entry, memory->code, function);
     if (called)
-        keep_call(core, entry, memory->code, from, starts ? context : NULL);
+        keep_call(core, entry, memory, from, starts ? context : NULL);
 }
 
 static void note_frame(struct python *python, size_t count, uint64_t frame)

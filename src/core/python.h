@@ -168,7 +168,8 @@ struct python_known_code;
 /* In which context a frame of this code runs that is called in context `from`, at this instruction. */
 struct python_known_call {
     const struct context *from; /* NULL: none */
-    uint64_t code, pointer;
+    uint64_t code;
+    uint64_t pointer;         /* without lines, the frame's owner */
     struct context *function; /* that it counts as a call of; NULL: as none */
     struct context *context;
     struct python_place place;
