@@ -118,7 +118,7 @@ def main():
     ratios = {recording: ([], []) for recording in RECORDINGS}
     failed = False
     print("Python frames: what the watch adds (aim: at most +15 %), and how much faster than callgrind "
-          "the\nrecording is (aim: 3 x); user+sys seconds, least of", arguments.rounds)
+          "the\nrecording is (aim: 3 x); user+sys seconds, rounds:", arguments.rounds)
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.only.split(","):
             file, turns = SCRIPTS[name]
