@@ -216,7 +216,7 @@ static void emit_function_step(struct emitter *e, const struct python_layout *la
     emit_byte(e, LINES(range_of));
     op_far(e, OP_LOAD, RAX, RDX, entry + OWN(place.steps));
     emit_bytes(e, "\x8b\x04\x88", 3); /* mov eax, [rax + rcx * 4] */
-    emit_bytes(e, "\x83\xf8", 2); /* cmp eax, SAME_LINE */
+    emit_bytes(e, "\x83\xf8", 2);     /* cmp eax, SAME_LINE */
     emit_byte(e, SAME_LINE);
     jumps_add(elsewhere, jump_far_ahead(e, is_new ? IF_NOT_ABOVE : IF_BELOW));
     if (is_new) {

@@ -50,7 +50,7 @@ bool python_may_set_frame(const struct translation *t, unsigned index)
     return reaches_word(t->python, instruction, size_bytes);
 }
 
-static bool is_first_map(const struct instruction *instruction, uint8_t opcode)
+static bool has_opcode(const struct instruction *instruction, uint8_t opcode)
 {
     return instruction->encoding == ENCODING_LEGACY && instruction->map == 0 &&
            instruction->opcode == opcode;
@@ -61,8 +61,8 @@ static bool is_first_map(const struct instruction *instruction, uint8_t opcode)
 static bool stores_stack_address(const struct translation *t, unsigned index)
 {
     const struct instruction *store = &t->instructions[index], *before = store - 1;
-    return index && is_first_map(store, 0x89) && is_first_map(before, 0x8d) &&
-           !before->rip_relative && !has_index(before) && base_of(before) == REGISTER_RSP &&
+    return index && has_opcode(store, 0x89) && has_opcode(before, 0x8d) && !before->rip_relative &&
+           !has_index(before) && base_of(before) == REGISTER_RSP &&
            instruction_reg(before) == instruction_reg(store);
 }
 
