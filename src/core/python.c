@@ -66,14 +66,15 @@ static uint64_t word_of(const struct python_module *module, const struct thread 
 static void add_base(const struct core *core, struct thread *thread, uint64_t depth, uint64_t frame,
                      struct context *evaluator)
 {
-    *add_entry(&thread->stack->python) = (struct python_entry){
-        .frame = frame,
-        .context = evaluator,
-        .depth = depth,
-        .state = thread->hot->python_state,
-        .word = word_of(core->python.module, thread),
-        .base = true,
-    };
+    struct python_entry *entry = add_entry(&thread->stack->python);
+
+    entry->frame = frame;
+    entry->context = evaluator;
+    entry->depth = depth;
+    entry->state = thread->hot->python_state;
+    entry->word = word_of(core->python.module, thread);
+    entry->base = true;
+    entry->place = (struct python_place){0};
 }
 
 static void watch_line(struct hot *hot, uint64_t line, uint64_t end)
@@ -292,13 +293,17 @@ void python_line_changed(struct core *core, struct thread *thread)
     core_keep_room(core, thread);
 }
 
+/* The instruction pointer at the first instruction of the code. */
+static uint64_t first_pointer(const struct python_layout *layout, uint64_t code)
+{
+    return layout->ip_bytes == 8 ? code + layout->code_bytes : 0;
+}
+
 static void find_lines(struct core *core, struct python_entry *entry, uint64_t code,
                        struct code_function *function)
 {
-    const struct python_layout *layout = &core->python.module->layout;
-
     entry->place.lines = python_lines_of(&core->python, code, function);
-    entry->place.first = layout->ip_bytes == 8 ? code + layout->code_bytes : 0;
+    entry->place.first = first_pointer(&core->python.module->layout, code);
     if (entry->place.lines)
         take_line(core, entry);
 }
@@ -334,6 +339,15 @@ static uint64_t called_at(const struct core *core, uint64_t frame,
                : memory->owner;
 }
 
+/* A call of the frame from the context is about to be asked for: what is known of it is seldom near. */
+static void expect_call(const struct core *core, const struct context *from, uint64_t frame,
+                        const struct python_frame *memory)
+{
+    if (core->python.calls)
+        __builtin_prefetch(
+            call_slot(&core->python, from, memory->code, called_at(core, frame, memory)));
+}
+
 /* The new entry, which has the context of its caller, gets its own and its place if the call is known. */
 static bool take_known_call(struct core *core, struct python_entry *entry,
                             const struct python_frame *memory)
@@ -349,7 +363,12 @@ static bool take_known_call(struct core *core, struct python_entry *entry,
     if (call->function)
         call->function->calls++;
     entry->context = call->context;
-    entry->place = call->place;
+    entry->place = (struct python_place){
+        .lines = call->lines,
+        .line = call->line,
+        .line_end = call->line_end,
+        .first = first_pointer(&python->module->layout, call->code),
+    };
     return true;
 }
 
@@ -369,7 +388,9 @@ static void keep_call(struct core *core, const struct python_entry *entry,
         .pointer = pointer,
         .function = function,
         .context = entry->context,
-        .place = entry->place,
+        .lines = entry->place.lines,
+        .line = entry->place.line,
+        .line_end = entry->place.line_end,
     };
 }
 
@@ -382,11 +403,16 @@ static void add_frame(struct core *core, struct thread *thread, uint64_t address
 {
     struct python_entry *entry = add_entry(&thread->stack->python);
 
-    *entry = entry[-1];
     entry->frame = address;
+    entry->context = entry[-1].context;
+    entry->depth = entry[-1].depth;
+    entry->state = entry[-1].state;
+    entry->word = entry[-1].word;
     entry->base = false;
+    if (called && memory && take_known_call(core, entry, memory))
+        return;
     entry->place = (struct python_place){0};
-    if (!memory || (called && take_known_call(core, entry, memory)))
+    if (!memory)
         return;
     bool starts;
     struct code_function *function = python_function_of(&core->python, memory, &starts);
@@ -588,13 +614,17 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
     /* Frames run in the evaluator, or in the instructions that it calls. */
     uint64_t depth = depth_of(thread) + (module->handlers != NULL);
 
+    struct python_frame memory, to_run;
+    bool runs = called && python_read_called_frame(module, called, &to_run);
+
     core->python.module = module;
+    if (runs)
+        expect_call(core, thread->hot->current, called, &to_run);
     thread->hot->python_state = state;
     while (frames->count && newest(frames)->depth >= depth)
         frames->count--;
     add_base(core, thread, depth, frames->count ? newest(frames)->frame : 0, thread->hot->current);
     /* 3.9 puts such a generator in front without saying whose it is: its ancestry ends there. */
-    struct python_frame memory;
     if (newest(frames)->frame != frame &&
         !add_descendants(core, thread, frame, MOST_FRAMES, false)) {
         if (frame && python_read_frame(module, frame, &memory) && !memory.previous)
@@ -602,8 +632,8 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
         else
             newest(frames)->frame = frame;
     }
-    if (called && python_read_called_frame(module, called, &memory))
-        add_frame(core, thread, called, &memory, true);
+    if (runs)
+        add_frame(core, thread, called, &to_run, true);
     settle(core, thread);
     core_keep_room(core, thread);
 }

@@ -165,14 +165,16 @@ void python_frames_release(struct python_frames *frames);
 
 struct python_known_code;
 
-/* In which context a frame of this code runs that is called in context `from`, at this instruction. */
+/* In which context a frame of this code runs that is called in context `from`, at this instruction, and
+ * its place. One line of the processor's cache. */
 struct python_known_call {
     const struct context *from; /* NULL: none */
     uint64_t code;
     uint64_t pointer;         /* without lines, the frame's owner */
     struct context *function; /* that it counts as a call of; NULL: as none */
     struct context *context;
-    struct python_place place;
+    const struct python_lines *lines;
+    uint64_t line, line_end;
 };
 
 #define PYTHON_RECENT_BITS 12
