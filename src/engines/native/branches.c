@@ -20,7 +20,7 @@ static void emit_counting_branch(struct translation *t, unsigned index)
     *side = (struct side_exit){.index = index, .uncounted = t->uncounted};
     if (options.line_detail)
         side->count = lines_plan_run(t, index, t->segments[t->segment_count - 1], 0,
-                                     !flags_dead_at(branch_target(t, index)));
+                                     !flags_dead_at_target(t, index));
     emit_byte(&t->code, 0x0f);
     emit_byte(&t->code, 0x80 | (t->instructions[index].opcode & 15));
     side->branch = t->code;

@@ -88,8 +88,9 @@ void emit_instruction(struct translation *t, unsigned index);
 /* All six flags are overwritten before any is read, from instruction `at` on. */
 bool flags_dead(const struct translation *t, unsigned at);
 
-/* The same for code that is not part of the block: a look ahead. */
+/* The same for code that is not part of the block: a look ahead; for where its branch `index` goes. */
 bool flags_dead_at(uint64_t pc);
+bool flags_dead_at_target(const struct translation *t, unsigned index);
 
 uint64_t branch_target(const struct translation *t, unsigned index);
 
