@@ -91,7 +91,8 @@ struct plan {
  * How a segment is counted, with what segments before it have left uncounted:
  *   - by the landing before it, if there is one: t->uncounted is then less than nothing;
  *   - by the sequence of its last instruction;
- *   - not at all, if it ends in a forward branch: that is taken by way of cold code which counts,
+ *   - not at all, if it ends in a branch that is seldom taken, as one forward, or any of CPython's
+ *     evaluator, which goes round by indirect jumps: that is taken by way of cold code which counts,
  *     and the next segment counts for both. But a run is one context's: where a Python frame is
  *     looked for, what ran by then is counted before that;
  *   - by an add before its last instruction: a block begins with a state of the program, where a
@@ -109,8 +110,9 @@ static struct plan plan_segment(struct translation *t, unsigned first, unsigned 
         .stub = lines && !t->python ? lines_stub(t, end - 1) : 0,
         .whole = turns_are_on(),
     };
-    plan.defers = !plan.whole && last->class == CLASS_JUMP_IF && last->immediate >= 0 &&
-                  end < t->count && !(lines && python_looks(t, first, end));
+    plan.defers = !plan.whole && last->class == CLASS_JUMP_IF &&
+                  (last->immediate >= 0 || t->evaluates) && end < t->count &&
+                  !(lines && python_looks(t, first, end));
     if (lines && !plan.whole && !plan.defers)
         plan.where = line_place(t, first, end, plan.run, plan.stub);
     plan.folds = !plan.whole && folds_count(t, end - 1) && (!lines || plan.where.folds);
