@@ -37,17 +37,33 @@ static bool reaches_word(struct python_module *python, const struct instruction 
            python_stores_word(python, instruction->displacement, size_bytes);
 }
 
-bool python_may_set_frame(const struct translation *t, unsigned index)
+static bool may_store_word(const struct translation *t, unsigned index)
 {
     const struct instruction *instruction = &t->instructions[index];
-    if (!t->evaluates || !python_word_is_known(t->python))
-        return false;
     unsigned size_bytes = bytes_stored(instruction);
     if (size_bytes < 8 || instruction->rip_relative)
         return false;
     if (!t->python->layout.has_c_frame)
         return reaches(instruction, t->python->layout.state_frame, size_bytes);
     return reaches_word(t->python, instruction, size_bytes);
+}
+
+/* The evaluator's first store to the word makes the frame current that it was called with. */
+static bool is_told(const struct translation *t, unsigned index)
+{
+    if (t->pc != t->python->evaluator + t->python->module->bias ||
+        !python_brings_frame(t->python))
+        return false;
+    for (unsigned i = 0; i < index; i++)
+        if (may_store_word(t, i))
+            return false;
+    return true;
+}
+
+bool python_may_set_frame(const struct translation *t, unsigned index)
+{
+    return t->evaluates && python_word_is_known(t->python) && may_store_word(t, index) &&
+           !is_told(t, index);
 }
 
 static bool has_opcode(const struct instruction *instruction, uint8_t opcode)
