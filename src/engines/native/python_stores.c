@@ -51,8 +51,7 @@ static bool may_store_word(const struct translation *t, unsigned index)
 /* The evaluator's first store to the word makes the frame current that it was called with. */
 static bool is_told(const struct translation *t, unsigned index)
 {
-    if (t->pc != t->python->evaluator + t->python->module->bias ||
-        !python_brings_frame(t->python))
+    if (t->pc != t->python->evaluator + t->python->module->bias || !python_brings_frame(t->python))
         return false;
     for (unsigned i = 0; i < index; i++)
         if (may_store_word(t, i))
