@@ -2,7 +2,7 @@
  * flags.c: are the arithmetic flags overwritten before they are read? Where they are, the cache may
  * use them. Nothing is assumed of calls and returns: both ways of a branch are looked at, a few
  * instructions far, and code that may change proves nothing. But CPython's evaluator is compiled C,
- * and no compiler hands flags to a function, or back to who called it.
+ * and no compiler hands flags to a function, back to who called it, or on to wherever a jump may go.
  */
 #include "engines/native/maps.h"
 #include "engines/native/translation.h"
@@ -14,7 +14,7 @@
 static bool ends_compiled_flags(const struct instruction *instruction)
 {
     return instruction->class == CLASS_CALL || instruction->class == CLASS_CALL_INDIRECT ||
-           instruction->class == CLASS_RETURN;
+           instruction->class == CLASS_RETURN || instruction->class == CLASS_JUMP_INDIRECT;
 }
 
 /* Flags that are not in `dead` are overwritten before they are read, from `pc` on. Looks at both
