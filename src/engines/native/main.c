@@ -74,10 +74,10 @@
  * With Python's lines, a run of the evaluator is counted by two instructions and a running count of
  * the line's. Flags are not saved for that where only a call, a return or an indirect jump is ahead
  * (flags.c), and runs go on through branches backward (segments.c): before that a loop of arithmetic
- * took an eighth longer. What watching adds is mostly such events: about twenty nanoseconds for a call that C
- * makes and its return, and five for a change of lines, more where it waits for memory. Before that, a
- * program that imports much pays for its contexts: what C runs for a line of Python has its own below
- * that line, twice as many again where asyncio is imported.
+ * took an eighth longer. What watching adds is mostly such events: about twenty nanoseconds for a
+ * call that C makes and its return, and five for a change of lines, more where it waits for memory.
+ * Before that, a program that imports much pays for its contexts: what C runs for a line of Python
+ * has its own below that line, twice as many again where asyncio is imported.
  * Of a run of cc1, a call every forty instructions and 130,000 contexts, samples find 74 in a
  * hundred in blocks, 7 in what is shared or rare (entries of indirect branches, tail calls, children
  * that are not beside their context), 10 in translation and new contexts, 8 in the kernel, which
@@ -102,8 +102,8 @@
  * branches; large pages for what runs faster in them (they are for what fills up, as giving those
  * takes the kernel a fifth of the time); children of neighbouring contexts near each other in their
  * table (cc1 leaves the cache three times as often for them); half the room for counters; to prefetch
- * the callee's context, or its counters; places beside a context that are one callee's alone, so that nobody asks
- * whose it is; to settle the count before the child is looked for, which keeps a register (sqlite3
+ * the callee's context, or its counters; places beside a context that are one callee's alone, so that
+ * nobody asks whose it is; to settle the count before the child is looked for, which keeps a register (sqlite3
  * slower, not understood); denser blocks; small leaves copied into the blocks that call them, which
  * spares two jumps (nothing to be seen in sqlite3, cc1, perl or a sort); tail calls by three
  * instructions less, or right before their target's block (2 to 4 in a hundred slower); contexts that
