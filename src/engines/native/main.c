@@ -93,29 +93,29 @@
  * PLT slot that leads straight on is a twentieth of sqlite3; a leaf's context that is looked for
  * only behind its return, with nothing borrowed at the call, a tenth of a sort.
  *
- * Tried, and no gain: returns by the processor's own `ret`, from calls of its own, so that it
- * foresees them (sqlite3 a tenth slower: one more jump a call; but a sqlite3 compiled to return by
- * jumps is no slower, so that there is nothing to gain); large pages for the program's own heap; a copy
- * of the cache for a child of fork (the kernel takes as long to give the pages as the child does to
- * translate what it runs); leaves that may call something on a
- * rare way (what is translated twice costs cc1 more than they gain); blocks of half or twice as many
- * branches; large pages for what runs faster in them (they are for what fills up, as giving those
- * takes the kernel a fifth of the time); children of neighbouring contexts near each other in their
- * table (cc1 leaves the cache three times as often for them); half the room for counters; to prefetch
- * the callee's context, or its counters; places beside a context that are one callee's alone, so that
- * nobody asks whose it is; to settle the count before the child is looked for, which keeps a register (sqlite3
- * slower, not understood); denser blocks; small leaves copied into the blocks that call them, which
- * spares two jumps (nothing to be seen in sqlite3, cc1, perl or a sort); tail calls by three
- * instructions less, or right before their target's block (2 to 4 in a hundred slower); contexts that
- * begin in every cache line instead of every other; indirect calls that become direct ones after eight
- * calls, not eight contexts (half as many samples in what is shared, and not faster); at line detail,
- * counters in the order of how many contexts use them (half their memory, but no time: every function
- * is made anew for it); saved flags in a vector register, in the place of a constant; pages of counters
- * of Python functions that do not begin at the same place of the first cache; no contexts for lines of
- * Python functions that run for the first times, but what was counted since told to the core when the
- * line changes (an import makes a third fewer contexts, and what is told takes as long). Without any
- * settling of counts sqlite3 would be seven in a hundred faster; twelve more instructions a call,
- * whatever they are, make it four or five slower.
+ * Tried, and no gain: returns by the processor's own `ret`, from calls of its own, so that it foresees
+ * them (sqlite3 a tenth slower: one more jump a call; but a sqlite3 compiled to return by jumps is no
+ * slower, so that there is nothing to gain); large pages for the program's own heap; a copy of the
+ * cache for a child of fork (the kernel takes as long to give the pages as the child does to translate
+ * what it runs); leaves that may call something on a rare way (what is translated twice costs cc1 more
+ * than they gain); blocks of half or twice as many branches; large pages for what runs faster in them
+ * (they are for what fills up, as giving those takes the kernel a fifth of the time); children of
+ * neighbouring contexts near each other in their table (cc1 leaves the cache three times as often for
+ * them); half the room for counters; to prefetch the callee's context, or its counters; places beside
+ * a context that are one callee's alone, so that nobody asks whose it is; to settle the count before
+ * the child is looked for, which keeps a register (sqlite3 slower, not understood); denser blocks;
+ * small leaves copied into the blocks that call them, which spares two jumps (nothing to be seen in
+ * sqlite3, cc1, perl or a sort); tail calls by three instructions less, or right before their target's
+ * block (2 to 4 in a hundred slower); contexts that begin in every cache line instead of every other;
+ * indirect calls that become direct ones after eight calls, not eight contexts (half as many samples
+ * in what is shared, and not faster); at line detail, counters in the order of how many contexts use
+ * them (half their memory, but no time: every function is made anew for it); saved flags in a vector
+ * register, in the place of a constant; pages of counters of Python functions that do not begin at the
+ * same place of the first cache; no contexts for lines of Python functions that run for the first
+ * times, but what was counted since told to the core when the line changes (an import makes a third
+ * fewer contexts, and what is told takes as long). Without any settling of counts sqlite3 would be
+ * seven in a hundred faster; twelve more instructions a call, whatever they are, make it four or five
+ * slower.
  * What no engine of call paths gets around: clang compiling a file of templates has a context for every
  * 800 instructions, 15 million in all, and takes twelve times as long.
  * `record` then takes a twentieth of a second more to find names where libc's debug information is
