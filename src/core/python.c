@@ -165,18 +165,32 @@ static bool is_line(const struct context *context)
 
 static void note_unlined(struct python *python, uint32_t number, struct context *context)
 {
-    if (number >= python->unlined_capacity) {
-        size_t capacity = python->unlined_capacity ? python->unlined_capacity : 4096;
-        while (capacity <= number)
+    const size_t chunk = number / PYTHON_UNLINED;
+
+    if (chunk >= python->unlined_capacity) {
+        size_t capacity = python->unlined_capacity ? 2 * python->unlined_capacity : 64;
+        while (capacity <= chunk)
             capacity *= 2;
-        struct context **larger = platform_allocate(capacity * sizeof *larger);
+        struct context ***larger = platform_allocate(capacity * sizeof *larger);
         for (size_t i = 0; i < python->unlined_capacity; i++)
             larger[i] = python->unlined[i];
         platform_release(python->unlined, python->unlined_capacity * sizeof *larger);
         python->unlined = larger;
         python->unlined_capacity = capacity;
     }
-    python->unlined[number] = context;
+    if (!python->unlined[chunk])
+        python->unlined[chunk] = platform_allocate(PYTHON_UNLINED * sizeof *python->unlined[chunk]);
+    python->unlined[chunk][number % PYTHON_UNLINED] = context;
+}
+
+/* NULL: nobody asked yet. */
+static struct context *noted_unlined(const struct python *python, uint32_t number)
+{
+    const size_t chunk = number / PYTHON_UNLINED;
+
+    if (chunk >= python->unlined_capacity || !python->unlined[chunk])
+        return NULL;
+    return python->unlined[chunk][number % PYTHON_UNLINED];
 }
 
 static struct context *unlined(struct core *core, struct context *context)
@@ -188,11 +202,12 @@ static struct context *unlined(struct core *core, struct context *context)
 
     if (is_line(context))
         return context->parent;
-    if (number < python->unlined_capacity && python->unlined[number])
-        return python->unlined[number];
+    struct context *twin = noted_unlined(python, number);
+    if (twin)
+        return twin;
+    twin = context;
     for (; above && !(above->function->flags & CODE_FUNCTION_PYTHON); above = above->parent)
         depth++;
-    struct context *twin = context;
     if (above && is_line(above)) {
         struct context **path = platform_allocate((depth + 1) * sizeof *path);
         for (size_t i = depth; i-- > 0; context = context->parent)

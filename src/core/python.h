@@ -164,6 +164,7 @@ struct python_frames {
 void python_frames_release(struct python_frames *frames);
 
 struct python_known_code;
+struct python_texts;
 
 /* In which context a frame of this code runs that is called in context `from`, at this instruction, and
  * its place. One line of the processor's cache. */
@@ -180,11 +181,13 @@ struct python_known_call {
 #define PYTHON_RECENT_BITS 12
 #define PYTHON_CHILD_BITS  13
 #define PYTHON_CALL_BITS   11
+#define PYTHON_UNLINED     4096
 
 /* What the core knows about the Pythons of a process. */
 struct python {
     struct python_module *module;     /* whose evaluator ran last */
     struct python_known_code *codes;  /* by address */
+    struct python_texts *texts;       /* room for names on their way here */
     struct code_function **functions; /* hash of name, file, line; of lines of file, line */
     size_t function_count, function_capacity;
     struct code_module **files; /* hash of path */
@@ -204,8 +207,9 @@ struct python {
         uint64_t code;
         struct python_lines *lines;
     } recent_lines[1 << PYTHON_RECENT_BITS]; /* by the code's address */
-    struct context **unlined;                /* by context number: the same path without lines */
-    size_t unlined_capacity;
+    /* By context number, PYTHON_UNLINED to a chunk: the same path without lines. */
+    struct context ***unlined;
+    size_t unlined_capacity;    /* chunks */
     uint64_t nowhere;           /* an instruction pointer for when there is no frame */
     struct python_entry nobody; /* and an entry, as deep as can be */
 };

@@ -188,32 +188,31 @@ static size_t put_utf8(char *out, uint32_t character)
     return length;
 }
 
-/* The text in UTF-8, to be released with TEXT_ROOM bytes. NULL if it cannot be read. */
-#define TEXT_ROOM (4 * TEXT_MOST + 1)
+/* Where a code object's texts are read into, one after the other. */
+struct python_texts {
+    uint8_t raw[4 * TEXT_MOST];
+    char name[4 * TEXT_MOST + 1], file[4 * TEXT_MOST + 1];
+};
 
-static char *read_text(const struct python_module *module, uint64_t address)
+/* Into `text`, in UTF-8. False if it cannot be read. */
+static bool read_text(const struct python *python, uint64_t address, char *text)
 {
+    uint8_t *raw = python->texts->raw;
     struct text_head head;
 
-    if (!read_text_head(module, address, &head))
-        return NULL;
+    if (!read_text_head(python->module, address, &head))
+        return false;
     uint64_t length = head.length < TEXT_MOST ? head.length : TEXT_MOST;
-    size_t raw_bytes = length * head.kind + 1;
-    uint8_t *raw = platform_allocate(raw_bytes);
-    char *text = platform_allocate(TEXT_ROOM);
-    size_t used = 0;
-    if (!platform_read(head.characters, raw, length * head.kind)) {
-        platform_release(text, TEXT_ROOM);
-        text = NULL;
-    }
-    for (uint64_t i = 0; text && i < length; i++) {
+    if (!platform_read(head.characters, raw, length * head.kind))
+        return false;
+    for (uint64_t i = 0; i < length; i++) {
         uint32_t character = raw[i * head.kind];
         for (unsigned j = 1; j < head.kind; j++)
             character |= (uint32_t)raw[i * head.kind + j] << 8 * j;
-        used += put_utf8(text + used, character);
+        text += put_utf8(text, character);
     }
-    platform_release(raw, raw_bytes);
-    return text;
+    *text = '\0';
+    return true;
 }
 
 /* ---- functions and files, each one once ---- */
@@ -344,20 +343,15 @@ struct code_function *python_line_function(struct python *python,
 static struct code_function *read_function(struct python *python,
                                            const struct python_known_code *code)
 {
-    const struct python_module *module = python->module;
-    char *name = read_text(module, code->qualified_name);
-    char *file = read_text(module, code->file);
-    struct code_function *function = NULL;
+    if (!python->texts)
+        python->texts = platform_allocate(sizeof *python->texts);
+    char *name = python->texts->name, *file = python->texts->file;
+    bool named = read_text(python, code->qualified_name, name) ||
+                 (code->name != code->qualified_name && read_text(python, code->name, name));
 
-    if (!name && code->name != code->qualified_name)
-        name = read_text(module, code->name);
-    if (name && file)
-        function = function_named(python, name, file, code->line);
-    if (name)
-        platform_release(name, TEXT_ROOM);
-    if (file)
-        platform_release(file, TEXT_ROOM);
-    return function;
+    if (!named || !read_text(python, code->file, file))
+        return NULL;
+    return function_named(python, name, file, code->line);
 }
 
 static bool same_code(const struct python_known_code *a, const struct python_known_code *b)

@@ -52,4 +52,7 @@ void lock_is_of(long process);
 bool lock_holder_is_gone(void);
 void lock_give(struct lock *lock);
 
+/* The process is going to have a second thread. */
+void locks_share(void);
+
 #endif

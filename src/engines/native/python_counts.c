@@ -116,6 +116,9 @@ static struct {
     /* What was made since pages were last taken back: */
     struct python_counters *pages[YOUNG_PAGES];
     uint32_t page_count, line_count, line_capacity;
+    /* Pages that were taken back, and count nothing: */
+    struct python_counters *spare[YOUNG_PAGES];
+    uint32_t spare_count;
     struct context **lines;
 } young;
 
@@ -285,7 +288,8 @@ static void flush_owner(struct context *context, bool alone)
 
 static struct python_counters *new_page(struct context *owner)
 {
-    struct python_counters *page = arena_allocate(sizeof *page);
+    struct python_counters *page =
+        young.spare_count ? young.spare[--young.spare_count] : arena_allocate(sizeof *page);
     page->owner = owner;
     page->counts[NO_PLACE] = FULL;
     if (owner)
@@ -328,7 +332,10 @@ static void take_pages_back(void)
             continue;
         flush_owner(page->owner, true);
         take_page(page->owner);
-        arena_release(page, sizeof *page);
+        if (young.spare_count < YOUNG_PAGES)
+            young.spare[young.spare_count++] = page;
+        else
+            arena_release(page, sizeof *page);
     }
     for (uint32_t i = 0; i < young.line_count; i++)
         young.lines[i]->counters = young.lines[i]->parent->counters;
