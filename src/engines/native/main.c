@@ -115,8 +115,8 @@
  * times, but what was counted since told to the core when the line changes (an import makes a third
  * fewer contexts, and what is told takes as long); what contexts that ran once counted written once for
  * all that counted alike (a sixth of the rows, and to find the like takes as long as to write them);
- * less room for young counters, or twice as much for how seldom is seldom; to prefetch a context's slot
- * for the Python function that is called. Without any settling of counts sqlite3 would be seven in a
+ * less memory for young counters, or taking back those of contexts with eight calls too; to prefetch a
+ * context's slot for the Python function that is called. Without any settling of counts sqlite3 would be seven in a
  * hundred faster; twelve more instructions a call, whatever they are, make it four or five slower.
  * What no engine of call paths gets around: clang compiling a file of templates has a context for every
  * 800 instructions, 15 million in all, and takes twelve times as long.
