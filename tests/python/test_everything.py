@@ -23,19 +23,20 @@ def own(frame):
     return frame["file"].startswith(FOLDER)
 
 
-# Engines differ in little here, so each version has one for every day.
-RUNS = [pytest.param(python.values[0], engine, id=f"{python.id}-{engine}",
+# Engines differ in little here, so each version has one for every day. With lines the evaluator is cut
+# in other places.
+RUNS = [pytest.param(python.values[0], engine, detail, id=f"{python.id}-{engine}-{detail}",
                      marks=[pytest.mark.slow] if engine == "valgrind" else [])
-        for python in PYTHONS for engine in ENGINES]
+        for python in PYTHONS for engine in ENGINES for detail in ("function", "line")]
 
 
-@pytest.mark.parametrize("python, engine", RUNS)
-def test_calls_are_those_of_setprofile(python, engine, tmp_path):
+@pytest.mark.parametrize("python, engine, detail", RUNS)
+def test_calls_are_those_of_setprofile(python, engine, detail, tmp_path):
     version, interpreter = python
     if not interpreter:
         pytest.skip(f"Python {version} is not installed")
     flame = tmp_path / "everything.flame"
-    support.record(interpreter, flame, PROGRAM, engine=engine)
+    support.record(interpreter, flame, PROGRAM, options=[f"--detail={detail}"], engine=engine)
     said = subprocess.run([interpreter, support.HERE + "/profiled.py", PROGRAM, FOLDER], check=True,
                           capture_output=True, text=True, timeout=60).stdout
     expected = {tuple(map(tuple, path)): count for path, count in

@@ -58,6 +58,21 @@ def test_libraries_of_every_day(python, tmp_path):
     assert calls["loads"] == 1 and calls["dumps"] == 2
 
 
+def of_the_environment(frame):
+    return any(name in frame["file"] for name in ("/os.py", "<frozen os>", "_collections_abc"))
+
+
+@pytest.mark.parametrize("detail", ["function", "line"])
+def test_what_a_command_line_takes(python, tmp_path, detail):
+    """The environment is asked for what it has not got, by a subscript that Python inlines."""
+    flame = run_as_alone(python[1], tmp_path, "arguments.py", "--count=3",
+                         options=["--engine=native", f"--detail={detail}"])
+    paths = support.calls_by_path(support.export(flame, "--python=only"), of_the_environment)
+    callers = {support.short(path[-2][0]) for path, calls in paths.items()
+               if calls and len(path) > 1 and support.short(path[-1][0]) == "__getitem__"}
+    assert "get" in callers and callers <= {"get", "__contains__"}
+
+
 @pytest.mark.slow
 def test_asyncio_server_and_client(python, tmp_path):
     calls = calls_of(run_as_alone(python[1], tmp_path, "server.py"))

@@ -114,3 +114,13 @@ bool python_cuts(const struct translation *t, unsigned index)
         stored |= python_may_set_frame(t, i);
     return stored;
 }
+
+unsigned python_whole_until(const struct translation *t)
+{
+    unsigned count = t->count;
+    for (unsigned i = t->count;
+         t->evaluates && i-- > 1 && t->instructions[i].class == CLASS_ORDINARY;)
+        if (python_may_set_frame(t, i))
+            count = i;
+    return count;
+}

@@ -17,6 +17,10 @@ bool python_cuts(const struct translation *t, unsigned index);
 /* May instruction `index` of a block store the current frame? */
 bool python_may_set_frame(const struct translation *t, unsigned index);
 
+/* How many instructions of a block that is cut behind its last one: a frame that is stored may be
+ * incomplete there, so that the block ends before that store, and the next one begins with it. */
+unsigned python_whole_until(const struct translation *t);
+
 /* Where lines are asked for: may it store a frame's instruction pointer? */
 bool python_may_set_line(const struct translation *t, unsigned index);
 

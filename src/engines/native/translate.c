@@ -14,6 +14,7 @@
 #include "engines/native/leaves.h"
 #include "engines/native/local.h"
 #include "engines/native/maps.h"
+#include "engines/native/python_stores.h"
 #include "engines/native/python_watch.h"
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
@@ -122,6 +123,8 @@ static void decode_block(struct translation *t)
     if (t->part)
         t->end = END_BUDGET;
     t->offsets[t->count] = at;
+    if (t->end == END_CUT)
+        at = t->offsets[t->count = python_whole_until(t)];
     t->source_size = at;
 }
 
