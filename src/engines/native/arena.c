@@ -35,11 +35,16 @@ static long lock_process;
 
 /* There is, or was, a second thread. Before that a lock is a note, for a child of vfork that ends with
  * it: what is stored for it waits for nothing that was stored before. */
-static bool locks_are_shared;
+static bool shared;
 
 void locks_share(void)
 {
-    locks_are_shared = true;
+    shared = true;
+}
+
+bool locks_are_shared(void)
+{
+    return shared;
 }
 
 void lock_is_of(long process)
@@ -58,7 +63,7 @@ void lock_take(struct lock *lock)
 {
     const int64_t a_while[2] = {0, 50000000}; /* struct timespec */
     uint32_t free = 0;
-    if (!locks_are_shared && !lock->word) {
+    if (!shared && !lock->word) {
         lock->word = 1;
         return;
     }
@@ -74,7 +79,7 @@ void lock_take(struct lock *lock)
 
 void lock_give(struct lock *lock)
 {
-    if (!locks_are_shared && lock->word == 1)
+    if (!shared && lock->word == 1)
         lock->word = 0;
     else if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
         sys(futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);

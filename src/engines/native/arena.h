@@ -52,7 +52,8 @@ void lock_is_of(long process);
 bool lock_holder_is_gone(void);
 void lock_give(struct lock *lock);
 
-/* The process is going to have a second thread. */
+/* The process is going to have a second thread, or has had one. The cache's lock is held. */
 void locks_share(void);
+bool locks_are_shared(void);
 
 #endif

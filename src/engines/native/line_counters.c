@@ -178,7 +178,6 @@ static void move_counts(struct line_array *array, const struct line_array *old)
 static struct {
     uint8_t *memory; /* NULL: not used yet */
     size_t used;
-    bool shared; /* there was a second thread: no more of them */
 } young;
 
 static bool is_young(const struct line_array *array)
@@ -218,7 +217,7 @@ static void clear_young(void)
 
 static bool young_fits(uint32_t capacity)
 {
-    return !young.shared && young.used + array_bytes(capacity) <= YOUNG_BYTES;
+    return !locks_are_shared() && young.used + array_bytes(capacity) <= YOUNG_BYTES;
 }
 
 /* Where it does not fit, for good. */
@@ -236,16 +235,6 @@ static struct line_array *new_young_array(struct context *context, uint32_t capa
 void line_counters_come_back(struct context *context)
 {
     new_array(context, context->counters);
-}
-
-void line_counters_share(void)
-{
-    young.shared = true;
-}
-
-bool line_counters_are_shared(void)
-{
-    return young.shared;
 }
 
 void line_counters_emit_check(struct emitter *e, unsigned context, uint64_t miss)
@@ -273,7 +262,7 @@ void line_counters_context_made(struct context *context)
     if (function->flags & CODE_FUNCTION_ANONYMOUS)
         return;
     struct line_function *of = lines_of(function);
-    if (!young.shared && !young_fits(of->room))
+    if (!locks_are_shared() && !young_fits(of->room))
         clear_young();
     new_young_array(context, of->room);
     of->contexts++;

@@ -67,10 +67,6 @@ void line_counters_come_back(struct context *context);
 /* On to `miss` if the context in the register, one of the first four, has none. Loses the flags. */
 void line_counters_emit_check(struct emitter *e, unsigned context, uint64_t miss);
 
-/* The process is going to have a second thread, or has had one. The cache's lock is held. */
-void line_counters_share(void);
-bool line_counters_are_shared(void);
-
 /* The context's thread is at a run whose counter it has not got: now it has. False: further runs of the
  * function are to be counted elsewhere, as it has many contexts. */
 bool line_counters_grow(struct context *context, uint32_t place);

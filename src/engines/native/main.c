@@ -116,8 +116,9 @@
  * fewer contexts, and what is told takes as long); what contexts that ran once counted written once for
  * all that counted alike (a sixth of the rows, and to find the like takes as long as to write them);
  * less memory for young counters, or taking back those of contexts with eight calls too; to prefetch a
- * context's slot for the Python function that is called. Without any settling of counts sqlite3 would be seven in a
- * hundred faster; twelve more instructions a call, whatever they are, make it four or five slower.
+ * context's slot for the Python function that is called. Without any settling of counts sqlite3 would be
+ * seven in a hundred faster; twelve more instructions a call, whatever they are, make it four or five
+ * slower.
  * What no engine of call paths gets around: clang compiling a file of templates has a context for every
  * 800 instructions, 15 million in all, and takes twelve times as long.
  * `record` then takes a twentieth of a second more to find names where libc's debug information is

@@ -346,11 +346,11 @@ void python_counts_context_made(struct context *context)
 {
     if (is_line(context)) {
         context->counters = context->parent->counters;
-        if (!line_counters_are_shared())
+        if (!locks_are_shared())
             note_line(context);
         return;
     }
-    if (line_counters_are_shared()) {
+    if (locks_are_shared()) {
         new_page(context);
         return;
     }

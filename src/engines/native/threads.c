@@ -300,10 +300,8 @@ static struct native_thread *child_of(struct native_thread *maker, uint64_t flag
         sp = maker->registers[REGISTER_RSP];
     lock_take(&cache.lock);
     begin_turns(maker, flags);
-    if (!(flags & CLONE_VFORK)) {
-        line_counters_share();
+    if (!(flags & CLONE_VFORK))
         locks_share();
-    }
     struct native_thread *child = thread_new(sp);
     fast_leave_by(child, vectors_upper_in_use(maker));
     if (flags & CLONE_VFORK)

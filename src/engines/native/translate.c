@@ -124,8 +124,8 @@ static void decode_block(struct translation *t)
         t->end = END_BUDGET;
     t->offsets[t->count] = at;
     if (t->end == END_CUT)
-        at = t->offsets[t->count = python_whole_until(t)];
-    t->source_size = at;
+        t->count = python_whole_until(t);
+    t->source_size = t->offsets[t->count];
 }
 
 /* A state of the program stays one though the engine's code begins there: it has not begun. */
