@@ -113,6 +113,8 @@ struct task {
     bool running;        /* resumed and not stopped since */
     int delivered;       /* the signal it was resumed with */
     bool enters_handler; /* and that signal has a handler */
+    bool after_call;     /* what it executed last was a system call */
+    bool makes_again;    /* which a signal without a handler may have made the kernel do again */
     uint64_t rip, next_rip;
     enum flow flow; /* of the instruction at rip */
     bool ends_unwind;

@@ -11,6 +11,7 @@
  * What counts:
  *   - an instruction that repeats itself (REP) once, however many times the processor stops in it;
  *   - an instruction that faults not at all, until it is run again and does not fault;
+ *   - a system call that the kernel makes again once, since the program cannot tell;
  *   - the system call that ends the program, too;
  *   - with --start=off, and after a program's own request, only what runs while recording is on.
  *     A request takes effect after its last instruction: that of STOP still counts.
@@ -200,11 +201,14 @@ static void step_done(struct task *task)
     }
     if (task->flow == FLOW_REPEAT && rip == task->rip)
         return;
+    if (task->makes_again && rip == task->rip)
+        return;
     if (task->flow == FLOW_NEXT && rip == task->rip)
         die("a step at %#lx went nowhere", (unsigned long)task->rip);
     count_instruction(task);
     if (task->flow == FLOW_REQUEST)
         obey_request(task);
+    task->after_call = task->flow == FLOW_SYSCALL;
     arrive(task, task->flow == FLOW_CALL || task->flow == FLOW_RETURN ||
                      task->flow == FLOW_SYSCALL || task->flow == FLOW_JUMP_INDIRECT);
 }
@@ -245,6 +249,7 @@ static void resume(struct task *task, int signal)
     task->delivered = signal;
     task->enters_handler =
         signal && (status_field(task->id, "SigCgt:", 16) >> (signal - 1) & 1) != 0;
+    task->makes_again = task->after_call && signal && !task->enters_handler;
     task->running = true;
     enum __ptrace_request how = go_ahead(task) ? PTRACE_CONT : PTRACE_SINGLESTEP;
     if (ptrace(how, task->id, NULL, (long)signal) < 0 && errno != ESRCH)
