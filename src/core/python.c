@@ -258,7 +258,7 @@ struct context *python_take_line(struct core *core, struct context *from,
 
     place->line = pointer;
     place->line_end = pointer + 1;
-    if (range && offset >= range->start && offset < range->end) {
+    if (range && (python_is_before(offset) || (offset >= range->start && offset < range->end))) {
         const struct python_line_bounds *bounds =
             &place->lines->bounds[range - place->lines->ranges];
         place->line = place->first + bounds->start;

@@ -356,6 +356,12 @@ struct python_lines *python_lines_of(struct python *python, uint64_t code,
 /* The code object is no more. */
 void python_lines_forget(struct python *python, uint64_t code);
 
+/* Is the frame before its first instruction: one unit, or -1 of half a word? It is about to begin. */
+static inline bool python_is_before(uint64_t offset)
+{
+    return offset >= UINT32_MAX / 2;
+}
+
 /* The range with this instruction; before the first one, the first. NULL: there is none. */
 struct python_line_range *python_lines_find(const struct python_lines *lines, uint64_t offset);
 

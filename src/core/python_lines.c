@@ -315,8 +315,7 @@ struct python_line_range *python_lines_find(const struct python_lines *lines, ui
 
     if (!high)
         return NULL;
-    /* Before the first instruction: one unit before it, or -1 of half a word. */
-    if (offset >= UINT32_MAX / 2)
+    if (python_is_before(offset))
         return &lines->ranges[0];
     if (!(offset & 1) && offset / 2 + 1 < lines->range_of_count)
         return &lines->ranges[lines->range_of[offset / 2 + 1]];

@@ -139,8 +139,8 @@ void python_emit_frame_check(struct translation *translation, const struct pytho
     translation->current = NULL;
 }
 
-/* What is stored may be another frame's, or no frame's: the core will see. Where the evaluator returns it
- * mostly is, and is looked at here. */
+/* What is stored may be another frame's, or no frame's: the core will see. Where the evaluator returns,
+ * or what it kept in memory goes back there, it mostly is, and is looked at here. */
 void python_emit_line_check(struct translation *translation, const IRStmt *store, UInt left)
 {
     const IRSB *block = translation->block;
@@ -149,8 +149,9 @@ void python_emit_line_check(struct translation *translation, const IRStmt *store
     IRExpr *pointer = wide ? stored : ir_one_op(Iop_32Uto64, stored);
     IRExpr *gone = ir_op(Iop_Sub64, pointer, ir_hot(HOT(python_line)));
     IRExpr *changed = ir_op(Iop_CmpLE64U, ir_hot(HOT(python_line_size)), gone);
+    Long constant;
 
-    if (block->jumpkind == Ijk_Ret)
+    if (block->jumpkind == Ijk_Ret || base_register(block, stored, &constant) < 0)
         changed = ir_op(Iop_And1, changed,
                         ir_op(Iop_CmpEQ64, store->Ist.Store.addr, ir_hot(HOT(python_ip))));
     IR_CALL_IF(changed, slow_python_line, mkIRExprVec_1(ir_word(left)));
