@@ -53,20 +53,33 @@ static Int base_register(const IRSB *block, const IRExpr *expression, Long *cons
     return -1;
 }
 
+/* What a temporary is made of; NULL: it is none. */
+static const IRExpr *value_of(const IRSB *block, const IRExpr *expression)
+{
+    for (Int i = 0; i < block->stmts_used && expression->tag == Iex_RdTmp; i++) {
+        const IRStmt *statement = block->stmts[i];
+        if (statement->tag == Ist_WrTmp && statement->Ist.WrTmp.tmp == expression->Iex.RdTmp.tmp)
+            return statement->Ist.WrTmp.data;
+    }
+    return NULL;
+}
+
 /* How the address of a store ends: the constant that is added last. */
 static Long displacement(const IRSB *block, const IRExpr *address)
 {
-    for (Int i = 0; i < block->stmts_used && address->tag == Iex_RdTmp; i++) {
-        const IRStmt *statement = block->stmts[i];
-        if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.tmp != address->Iex.RdTmp.tmp)
-            continue;
-        const IRExpr *value = statement->Ist.WrTmp.data;
-        if (value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Add64 &&
-            value->Iex.Binop.arg2->tag == Iex_Const)
-            return (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
-        break;
-    }
-    return 0;
+    const IRExpr *value = value_of(block, address);
+
+    return value && value->tag == Iex_Binop && value->Iex.Binop.op == Iop_Add64 &&
+                   value->Iex.Binop.arg2->tag == Iex_Const
+               ? (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64
+               : 0;
+}
+
+static Bool is_loaded(const IRSB *block, const IRExpr *expression)
+{
+    const IRExpr *value = value_of(block, expression);
+
+    return value && value->tag == Iex_Load;
 }
 
 static Int store_bytes(const IRSB *block, const IRStmt *statement)
@@ -149,9 +162,8 @@ void python_emit_line_check(struct translation *translation, const IRStmt *store
     IRExpr *pointer = wide ? stored : ir_one_op(Iop_32Uto64, stored);
     IRExpr *gone = ir_op(Iop_Sub64, pointer, ir_hot(HOT(python_line)));
     IRExpr *changed = ir_op(Iop_CmpLE64U, ir_hot(HOT(python_line_size)), gone);
-    Long constant;
 
-    if (block->jumpkind == Ijk_Ret || base_register(block, stored, &constant) < 0)
+    if (block->jumpkind == Ijk_Ret || is_loaded(block, stored))
         changed = ir_op(Iop_And1, changed,
                         ir_op(Iop_CmpEQ64, store->Ist.Store.addr, ir_hot(HOT(python_ip))));
     IR_CALL_IF(changed, slow_python_line, mkIRExprVec_1(ir_word(left)));
