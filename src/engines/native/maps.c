@@ -130,6 +130,16 @@ uint64_t maps_executable_end(uint64_t pc)
     return end;
 }
 
+void maps_lock(void)
+{
+    lock_take(&maps.lock);
+}
+
+void maps_unlock(void)
+{
+    lock_give(&maps.lock);
+}
+
 static uint64_t parse_hex(const char **text)
 {
     uint64_t value = 0;

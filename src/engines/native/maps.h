@@ -44,4 +44,8 @@ bool maps_may_change(uint64_t pc);
 /* How far from `pc` on memory is executable without a gap; `pc` or less where it is not. */
 uint64_t maps_executable_end(uint64_t pc);
 
+/* Held over a fork, so that the child finds them whole. */
+void maps_lock(void);
+void maps_unlock(void);
+
 #endif

@@ -449,6 +449,16 @@ long signals_call_action(struct native_thread *thread)
     return 0;
 }
 
+void signals_lock_actions(void)
+{
+    lock_take(&actions_lock);
+}
+
+void signals_unlock_actions(void)
+{
+    lock_give(&actions_lock);
+}
+
 long signals_call_mask(struct native_thread *thread)
 {
     long result = syscalls_pass_on(thread);

@@ -23,6 +23,10 @@
 struct action *signals_new_actions(const struct native_thread *from);
 void signals_clear_actions(struct native_thread *thread); /* handlers to the default */
 
+/* Held over a fork, so that the child can change its own. */
+void signals_lock_actions(void);
+void signals_unlock_actions(void);
+
 /* Tells the kernel of the engine's handler, wherever it is needed. */
 void signals_install_all(struct native_thread *thread);
 

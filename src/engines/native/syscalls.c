@@ -309,6 +309,16 @@ done:
     return result;
 }
 
+void syscalls_lock_heap(void)
+{
+    lock_take(&heap.lock);
+}
+
+void syscalls_unlock_heap(void)
+{
+    lock_give(&heap.lock);
+}
+
 /* ---- the rest ---- */
 
 _Noreturn static void stop_for_gs(void)

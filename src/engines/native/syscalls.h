@@ -20,6 +20,10 @@ bool syscalls_perform(struct native_thread *thread);
 /* Makes the call in the thread's registers; its result, or SYSCALL_NOT_BEGUN. */
 long syscalls_pass_on(struct native_thread *thread);
 
+/* Held over a fork, so that the child finds its heap whole. */
+void syscalls_lock_heap(void);
+void syscalls_unlock_heap(void);
+
 /* To the next page, if it is not at one. */
 static inline uint64_t page_up(uint64_t address)
 {

@@ -22,6 +22,7 @@
 #include "engines/native/leaves.h"
 #include "engines/native/line_counters.h"
 #include "engines/native/lines.h"
+#include "engines/native/maps.h"
 #include "engines/native/order.h"
 #include "engines/native/python_codes.h"
 #include "engines/native/record.h"
@@ -369,6 +370,24 @@ static long start_sharing(struct native_thread *maker, long number, uint64_t *ar
 
 /* ---- fork ---- */
 
+/* The child has none of the threads that would give back what they hold. */
+static void take_all_locks(void)
+{
+    lock_take(&cache.lock);
+    signals_lock_actions();
+    syscalls_lock_heap();
+    maps_lock(); /* who has the heap's may wait for this, and who has this for the arena's */
+    arena_lock();
+}
+
+static void give_all_but_the_caches(void)
+{
+    arena_unlock();
+    maps_unlock();
+    syscalls_unlock_heap();
+    signals_unlock_actions();
+}
+
 static long start_copy(struct native_thread *maker, long number, uint64_t *arguments, uint64_t sp)
 {
     uint64_t mask = signals_set_mask(SIGNALS_ALL);
@@ -376,12 +395,11 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
         signals_set_mask(mask);
         return SYSCALL_NOT_BEGUN;
     }
-    lock_take(&cache.lock);
-    arena_lock();
+    take_all_locks();
     maker->forks++;
     long result = sys_call6(number, arguments[0], arguments[1], arguments[2], arguments[3],
                             arguments[4], arguments[5]);
-    arena_unlock();
+    give_all_but_the_caches();
     if (result == 0) {
         maker->tid = sys(gettid);
         threads_forget_others(maker);
