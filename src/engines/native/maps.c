@@ -11,6 +11,7 @@ static struct {
     struct lock lock;
     struct mapping *rows;
     size_t count, capacity;
+    uint64_t newest; /* number */
 } maps;
 
 /* The first row that ends after `address`. */
@@ -43,11 +44,11 @@ static void insert_row(size_t at, struct mapping mapping)
     maps.count++;
 }
 
-/* No mapping crosses `address` afterwards. */
-static void cut(uint64_t address)
+/* No mapping up to this number crosses `address` afterwards. */
+static void cut_until(uint64_t address, uint64_t newest)
 {
     size_t at = first_after(address);
-    if (at == maps.count || maps.rows[at].start >= address)
+    if (at == maps.count || maps.rows[at].start >= address || maps.rows[at].number > newest)
         return;
     struct mapping upper = maps.rows[at];
     upper.file_offset += address - upper.start;
@@ -56,30 +57,50 @@ static void cut(uint64_t address)
     insert_row(at + 1, upper);
 }
 
-static void remove_rows(uint64_t start, uint64_t end)
+static void cut(uint64_t address)
 {
-    cut(start);
-    cut(end);
-    size_t first = first_after(start), last = first;
-    while (last < maps.count && maps.rows[last].start < end)
-        last++;
-    memmove(maps.rows + first, maps.rows + last, (maps.count - last) * sizeof *maps.rows);
-    maps.count -= last - first;
+    cut_until(address, UINT64_MAX);
+}
+
+static void remove_rows(uint64_t start, uint64_t end, uint64_t newest)
+{
+    cut_until(start, newest);
+    cut_until(end, newest);
+    size_t at = first_after(start), kept = at;
+    for (; at < maps.count && maps.rows[at].start < end; at++)
+        if (maps.rows[at].number > newest)
+            maps.rows[kept++] = maps.rows[at];
+    memmove(maps.rows + kept, maps.rows + at, (maps.count - at) * sizeof *maps.rows);
+    maps.count -= at - kept;
 }
 
 void maps_add(struct mapping mapping)
 {
     lock_take(&maps.lock);
-    remove_rows(mapping.start, mapping.end);
+    remove_rows(mapping.start, mapping.end, UINT64_MAX);
+    mapping.number = ++maps.newest;
     insert_row(first_after(mapping.start), mapping);
     lock_give(&maps.lock);
 }
 
 void maps_remove(uint64_t start, uint64_t end)
 {
+    maps_remove_until(start, end, UINT64_MAX);
+}
+
+void maps_remove_until(uint64_t start, uint64_t end, uint64_t newest)
+{
     lock_take(&maps.lock);
-    remove_rows(start, end);
+    remove_rows(start, end, newest);
     lock_give(&maps.lock);
+}
+
+uint64_t maps_newest(void)
+{
+    lock_take(&maps.lock);
+    uint64_t newest = maps.newest;
+    lock_give(&maps.lock);
+    return newest;
 }
 
 void maps_protect(uint64_t start, uint64_t end, uint32_t protection)

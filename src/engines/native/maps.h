@@ -23,6 +23,7 @@ struct mapping {
     uint64_t file_offset;
     uint32_t protection; /* PROT_ bits */
     uint32_t flags;      /* enum mapping_flags */
+    uint64_t number;     /* of those that were ever added; maps_add counts */
 };
 
 /* Takes over what the kernel has mapped before the program: vdso and stack. */
@@ -30,6 +31,10 @@ void maps_init(void);
 
 void maps_add(struct mapping mapping);
 void maps_remove(uint64_t start, uint64_t end);
+/* Of what the kernel has unmapped, and may have given to another thread since: only those up to this
+ * number, maps_newest() before the call. */
+void maps_remove_until(uint64_t start, uint64_t end, uint64_t newest);
+uint64_t maps_newest(void);
 void maps_protect(uint64_t start, uint64_t end, uint32_t protection);
 
 /* The mapping at `address`; false if there is none. */

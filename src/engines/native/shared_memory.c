@@ -74,12 +74,12 @@ static uint64_t end_of(uint64_t start)
 
 long shared_memory_call_detach(struct native_thread *thread)
 {
-    uint64_t start = thread->registers[REGISTER_RDI];
+    uint64_t start = thread->registers[REGISTER_RDI], end = end_of(start);
+    uint64_t newest = syscalls_before_unmapping(start, end);
     long result = syscalls_pass_on(thread);
     if (sys_failed(result))
         return result;
-    uint64_t end = end_of(start);
     syscalls_code_gone(start, end);
-    maps_remove(start, end);
+    maps_remove_until(start, end, newest);
     return result;
 }

@@ -76,6 +76,12 @@ void syscalls_code_changed(uint64_t start, uint64_t end)
     lock_give(&cache.lock);
 }
 
+uint64_t syscalls_before_unmapping(uint64_t start, uint64_t end)
+{
+    syscalls_code_changed(start, end);
+    return maps_newest();
+}
+
 /* Libraries are wanted below 2 GB (layout.h); the dynamic loader gives itself away by
  * MAP_DENYWRITE, which nobody else has used for decades. */
 static bool wants_low_place(const uint64_t *r)
@@ -184,12 +190,13 @@ static long call_munmap(struct native_thread *thread)
     if (end > start && engine_owns(start, end))
         return 0;
     bool code = had_code(start, end);
+    uint64_t newest = syscalls_before_unmapping(start, end);
     long result = syscalls_pass_on(thread);
     if (sys_failed(result))
         return result;
-    maps_remove(start, end);
-    if (code)
+    if (code) /* first: what is in no row any more may be given to another library */
         forget_code(start, end);
+    maps_remove_until(start, end, newest);
     load_low_freed(start, end);
     return result;
 }
@@ -261,13 +268,14 @@ static long call_mremap(struct native_thread *thread)
     if (new_size > old_size && !limits_allow(new_size - old_size, data))
         return -ENOMEM;
     bool code = had_code(old, old + old_size);
+    uint64_t newest = syscalls_before_unmapping(old, old + old_size);
     long result = move_repeatably(thread, old + old_size, new_size);
     if (sys_failed(result))
         return result;
     if (code)
         forget_code(old, old + old_size);
     if (!(r[REGISTER_R10] & MREMAP_DONTUNMAP) && old_size)
-        maps_remove(old, old + old_size);
+        maps_remove_until(old, old + old_size, newest);
     syscalls_code_gone(result, result + new_size);
     mapping.file_offset += known ? old - mapping.start : 0;
     mapping.start = result;
@@ -300,8 +308,9 @@ static long call_brk(struct native_thread *thread)
         maps_add((struct mapping){
             .start = old_end, .end = new_end, .protection = PROT_READ | PROT_WRITE});
     } else if (new_end < old_end) {
+        uint64_t newest = maps_newest();
         sys(munmap, new_end, old_end - new_end);
-        maps_remove(new_end, old_end);
+        maps_remove_until(new_end, old_end, newest);
     }
     result = heap.end = wanted;
 done:

@@ -36,4 +36,8 @@ void syscalls_code_gone(uint64_t start, uint64_t end);
 /* What stands there is other code than before, though nothing was mapped. No lock is held. */
 void syscalls_code_changed(uint64_t start, uint64_t end);
 
+/* As soon as the kernel has unmapped something, other threads may have code of theirs there: what was
+ * translated is forgotten before. Returns what maps_remove_until needs after. No lock is held. */
+uint64_t syscalls_before_unmapping(uint64_t start, uint64_t end);
+
 #endif
