@@ -1,0 +1,260 @@
+#!/usr/bin/python3
+"""Random Python programs, as CPython says that they ran and as recordings show them.
+
+    python_compare.py [SEED [PROGRAMS]]     FUZZ_SECONDS: no program is begun after that many
+    python_compare.py --only=3.11,native,line SEED
+
+For each program and Python: it prints and returns what it does alone; calls of its own functions by
+path are those that a hook written in C counts; every line that ran has instructions and no other one
+has; nothing had to be repaired; counts are those of a recording without Python frames; and both engines
+give the same tree. A seed that differs is named with what differs, and its program is kept.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "python"))
+import python_programs  # noqa: E402
+import support  # noqa: E402
+
+DETAILS = ("function", "line")
+REPAIRS = ("python-resync", "unmatched-return", "stack-rebuilt")
+
+
+class Interpreter:
+    def __init__(self, version, path):
+        self.version, self.path, self.minor = version, path, support.number(version)
+        self.name = support.identity(version, path)
+
+    def includes(self):
+        return subprocess.run(
+            [self.path, "-c", "import sysconfig; print(sysconfig.get_paths()['include'])"],
+            capture_output=True, text=True, check=True).stdout.strip()
+
+    def build_hook(self, folder):
+        """False: there is nothing to build it with."""
+        self.hook = folder / f"hook-{self.name}"
+        self.hook.mkdir()
+        if not os.path.exists(self.includes() + "/Python.h") or not shutil.which("gcc"):
+            return False
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-w", "-I" + self.includes(), "-o",
+                        self.hook / "python_calls.so", HERE / "python_calls.c"], check=True)
+        return True
+
+
+class Program:
+    """One that was run alone, in a folder in which there is nothing else."""
+
+    def __init__(self, interpreter, folder, source):
+        self.interpreter, self.folder = interpreter, folder
+        self.path = folder / "code" / "program.py"
+        self.path.parent.mkdir(parents=True)
+        self.path.write_text(source)
+        self.alone = self.run([interpreter.path, self.path])
+
+    def run(self, command, **environment):
+        return subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, timeout=200,
+            cwd=self.path.parent,
+            env=dict(os.environ, PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1", **environment))
+
+    def said(self, **environment):
+        """What the hook wrote, of all processes."""
+        output = self.folder / "said"
+        done = self.run([self.interpreter.path, HERE / "python_said.py", self.path, output],
+                        PYTHONPATH=str(self.interpreter.hook), OWN_FILE=str(self.path),
+                        **environment)
+        assert done.stdout == self.alone.stdout, "other output under the hook\n" + done.stderr
+        for file in self.folder.glob("said.*"):
+            yield from map(json.loads, file.read_text().splitlines())
+            file.unlink()
+
+    def calls(self):
+        calls = {}
+        for path, count in self.said():
+            key = tuple(map(tuple, path))
+            calls[key] = calls.get(key, 0) + count
+        return calls
+
+    def lines(self):
+        return {line for file, line in self.said(OWN_LINES="1") if file == str(self.path)}
+
+    def record(self, engine, detail, *options):
+        flame = self.folder / f"{engine}-{detail}{''.join(options)}.flame"
+        done = self.run([support.TRUEFLAME, "record", f"--engine={engine}", f"--detail={detail}",
+                         "--quiet", *options, "-o", flame, "--", self.interpreter.path, self.path])
+        assert done.stdout == self.alone.stdout, f"other output\n{done.stdout}{done.stderr[-2000:]}"
+        assert done.returncode == self.alone.returncode, f"status {done.returncode}\n{done.stderr}"
+        return flame
+
+    def owns(self, frame):
+        return frame["file"] in (str(self.path), "<made>")
+
+
+def recorded_calls(program, flame):
+    """Below main, and in threads. The hook has one path less than recordings: the module's."""
+    calls = {}
+    for path, count in support.calls_by_path(support.export(flame, "--python=only"),
+                                             program.owns).items():
+        if path[0][0] == "<module>":
+            path = path[1:]
+        if count and path and path[0][0] in ("main", "on_thread"):
+            calls[path] = count
+    return calls
+
+
+def of_program(path):
+    return path[0][0] in ("main", "on_thread")
+
+
+def rootless(calls):
+    """Functions that the hook saw with no caller. 3.9 has no ancestors for a generator that it throws
+    through, whose frame it makes the current one as it is; recordings have the caller's."""
+    return {path[0] for path in calls if not of_program(path)}
+
+
+def compare_calls(program, flame, expected):
+    left_out = rootless(expected) if program.interpreter.minor == 9 else set()
+    expected, found = ({path: count for path, count in calls.items()
+                        if len(path) < support.LONGEST and of_program(path)
+                        and not left_out.intersection(path)}
+                       for calls in (expected, recorded_calls(program, flame)))
+    different = [(path, expected.get(path, 0), found.get(path, 0))
+                 for path in sorted({*expected, *found}, key=lambda path: (len(path), path))
+                 if expected.get(path) != found.get(path)]
+    assert not different, f"{len(different)} paths of {len(expected)}: (path, said, recorded)\n" + \
+        "\n".join(map(str, different[:4]))
+
+
+def compare_repairs(flame):
+    repairs = support.info(flame)["repairs"]
+    assert not any(repairs.get(kind) for kind in REPAIRS), f"repairs {repairs}"
+
+
+def recorded_lines(program, flame):
+    done = subprocess.run(
+        [support.TRUEFLAME, "report", flame, "--json", "--limit=100000", f"--lines={program.path}"],
+        capture_output=True, text=True, check=True, timeout=120)
+    return {row["line"]: row["instructions"] for row in json.loads(done.stdout)["lines"]}
+
+
+def module_lines(source):
+    """What runs before main."""
+    return {number for number, line in enumerate(source.splitlines(), 1)
+            if line and not line.startswith((" ", "    "))}
+
+
+def compare_lines(program, flame, ran):
+    found = recorded_lines(program, flame)
+    source = program.path.read_text().splitlines()
+    missing = sorted(ran - set(found))
+    assert not missing, "lines that ran have no instructions: " + \
+        str([(line, source[line - 1].strip()) for line in missing[:5]])
+    return found
+
+
+def folded(flame):
+    return subprocess.run([support.TRUEFLAME, "export", flame, "-f", "folded", "--python=only"],
+                          capture_output=True, check=True, timeout=120).stdout
+
+
+def total_of_folded(text):
+    return sum(int(line.rpartition(b" ")[2]) for line in text.splitlines())
+
+
+def has_threads(program):
+    return "in_threads(lambda" in program.path.read_text()
+
+
+def compare_totals(program, engine, detail):
+    """The folded text of Python frames alone."""
+    with_frames = program.record(engine, detail, "--repeatable")
+    without = program.record(engine, "function", "--repeatable", "--python=off")
+    totals = [support.info(flame)["total_instructions"] for flame in (with_frames, without)]
+    text = folded(with_frames)
+    assert total_of_folded(text) == totals[0], f"folded {total_of_folded(text)}, total {totals[0]}"
+    if engine == "native" or not has_threads(program):
+        assert totals[0] == totals[1], f"{totals[0]} instructions, {totals[1]} without Python frames"
+    return text
+
+
+def check(program, engines, details, totals):
+    """Yields (what was compared, what differs)."""
+    expected, texts, lines = program.calls(), {}, {}
+    ran = program.lines() if "line" in details else set()
+    for engine in engines:
+        for detail in details:
+            name = f"{engine} {detail}"
+            try:
+                flame = program.record(engine, detail)
+                compare_calls(program, flame, expected)
+                compare_repairs(flame)
+                if detail == "line":
+                    lines[engine] = compare_lines(program, flame, ran)
+                if totals:
+                    texts[engine, detail] = compare_totals(program, engine, detail)
+            except AssertionError as error:
+                yield name, str(error)
+    if not has_threads(program) and len({*texts.values()}) > 1:
+        yield "engines", "--python=only differs: " + str(list(texts))
+
+
+def interpreters(wanted):
+    found = [Interpreter(*one) for one in support.interpreters()
+             if one[1] and support.number(one[0]) >= 9]
+    return [one for one in found if not wanted or one.name in wanted]
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("seed", nargs="?", type=int, default=1)
+    parser.add_argument("programs", nargs="?", type=int, default=1000000)
+    parser.add_argument("--python", default="")
+    parser.add_argument("--engines", default="native")
+    parser.add_argument("--details", default="function,line")
+    parser.add_argument("--totals", type=int, default=0, help="of every which program")
+    parser.add_argument("--keep", default="")
+    return parser.parse_args()
+
+
+def main():
+    given = arguments()
+    end = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", 600))
+    compared = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        pythons = [one for one in interpreters(given.python.split(",") if given.python else [])
+                   if one.build_hook(pathlib.Path(folder))]
+        for seed in range(given.seed, given.seed + given.programs):
+            for python in pythons:
+                if time.monotonic() > end:
+                    break
+                place = pathlib.Path(folder) / "run"
+                source = python_programs.Program(seed, python.minor).text()
+                try:
+                    program = Program(python, place, source)
+                    differences = list(check(
+                        program, given.engines.split(","), given.details.split(","),
+                        given.totals and seed % given.totals == 0))
+                except (AssertionError, subprocess.TimeoutExpired) as error:
+                    differences = [("oracle", str(error))]
+                compared += 1
+                for what, difference in differences:
+                    failed += 1
+                    print(f"seed {seed}, {python.name}, {what}: {difference}", flush=True)
+                if differences and given.keep:
+                    kept_at = pathlib.Path(given.keep) / f"{seed}-{python.name}.py"
+                    kept_at.write_text(source)
+                shutil.rmtree(place)
+    print(f"{compared} programs compared, {failed} differences")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
