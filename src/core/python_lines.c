@@ -27,6 +27,7 @@
 #define KIND_LONG       14
 #define KIND_NO_COLUMNS 13
 #define KIND_ONE_LINE   10 /* to 12: as many lines on */
+#define BEFORE_FIRST    UINT32_MAX
 
 struct line_reader {
     const uint8_t *at, *end;
@@ -53,6 +54,22 @@ static void add_range(struct line_reader *reader, uint32_t size_bytes, bool has_
             (struct python_line_range){.start = start, .end = reader->address, .line = line};
     else
         reader->count++;
+}
+
+/* Until the first instruction is fetched the pointer of a frame is -1, and its line the function's: a
+ * generator that is thrown into before it began gets no further. Later versions have an instruction
+ * that says so. The last range, since -1 is unsigned. */
+static void add_before_first(struct line_reader *reader, uint32_t function_line)
+{
+    if (reader->ranges)
+        reader->ranges[reader->count] = (struct python_line_range){
+            .start = BEFORE_FIRST, .end = BEFORE_FIRST, .line = function_line};
+    reader->count++;
+}
+
+static bool has_before_first(const struct python_lines *lines)
+{
+    return lines->range_count && lines->ranges[lines->range_count - 1].start == BEFORE_FIRST;
 }
 
 static uint8_t take(struct line_reader *reader)
@@ -135,6 +152,8 @@ static uint32_t read_ranges(const struct python_lines *lines, uint8_t format,
     };
 
     readers[format](&reader);
+    if (format != PYTHON_LINES_3_11)
+        add_before_first(&reader, lines->function->line);
     return reader.count;
 }
 
@@ -202,10 +221,11 @@ static void table_grow(struct python *python)
 static uint32_t indexed_instructions(const struct python_lines *lines)
 {
     const uint32_t open_end = 1024, most = UINT16_MAX;
+    const uint32_t count = lines->range_count - has_before_first(lines);
 
-    if (!lines->range_count || lines->range_count > most)
+    if (!count || count >= most)
         return 0;
-    const struct python_line_range *last = &lines->ranges[lines->range_count - 1];
+    const struct python_line_range *last = &lines->ranges[count - 1];
     uint32_t end = last->end - last->start > MOST_TABLE ? last->start + open_end : last->end;
     return end / 2 + 1;
 }
@@ -214,6 +234,8 @@ static void index_ranges(struct python_lines *lines)
 {
     uint32_t at = 0;
 
+    if (lines->range_of_count && has_before_first(lines))
+        lines->range_of[0] = (uint16_t)(lines->range_count - 1);
     for (uint32_t i = 1; i < lines->range_of_count; i++) {
         while (at + 1 < lines->range_count && lines->ranges[at + 1].start <= (i - 1) * 2)
             at++;
@@ -229,6 +251,9 @@ static struct python_line_bounds *bounds_new(const struct python_lines *lines, u
     for (uint32_t i = 0; i < lines->range_count; i++)
         bounds[i] = (struct python_line_bounds){lines->ranges[i].start / unit_bytes,
                                                 lines->ranges[i].end / unit_bytes};
+    if (has_before_first(lines))
+        bounds[lines->range_count - 1] =
+            (struct python_line_bounds){BEFORE_FIRST, (uint64_t)BEFORE_FIRST + 1};
     return bounds;
 }
 
@@ -316,7 +341,7 @@ struct python_line_range *python_lines_find(const struct python_lines *lines, ui
     if (!high)
         return NULL;
     if (python_is_before(offset))
-        return &lines->ranges[0];
+        return &lines->ranges[has_before_first(lines) ? high - 1 : 0];
     if (!(offset & 1) && offset / 2 + 1 < lines->range_of_count)
         return &lines->ranges[lines->range_of[offset / 2 + 1]];
     while (high - low > 1) {

@@ -89,6 +89,8 @@ static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *argume
     if (is_own(code)) {
         if (!of_lines && what == PyTrace_CALL)
             note_call(frame);
+        if (of_lines && what == PyTrace_CALL)
+            PyObject_SetAttrString((PyObject *)frame, "f_trace_opcodes", Py_True);
         if (of_lines)
             note_line(frame, code);
     }
@@ -131,6 +133,7 @@ PyMODINIT_FUNC PyInit_python_calls(void)
     PyObject *module = PyModule_Create(&definition);
 
     of_lines = getenv("OWN_LINES") != NULL;
+    PyModule_AddIntConstant(module, "of_lines", of_lines);
     PyModule_AddObject(module, "calls", calls = PyDict_New());
     PyModule_AddObject(module, "codes", codes = PyDict_New());
     PyModule_AddObject(module, "lines", lines = PyDict_New());

@@ -15,7 +15,7 @@ import random
 import re
 import sys
 
-MOST_CALLS = 4000
+MOST_CALLS = 6000
 
 PRELUDE = '''\
 import asyncio, contextlib, contextvars, copy, ctypes, functools, gc, heapq, itertools, json, operator
@@ -100,9 +100,14 @@ def on_signal(function):
 
 
 def qsorted(compare):
+    def compared():
+        try:
+            return compare()
+        except Exception:
+            return 1  # what C gets for an exception is anything
     numbers = (ctypes.c_int * 3)(3, 1, 2)
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
-    ctypes.CDLL(None).qsort(numbers, 3, 4, kind(lambda a, b: compare() * 0 + a[0] - b[0]))
+    ctypes.CDLL(None).qsort(numbers, 3, 4, kind(lambda a, b: compared() * 0 + a[0] - b[0]))
     return list(numbers)[0]
 
 
@@ -910,7 +915,7 @@ KINDS = {"GENERATOR": ["generator"], "COROUTINE": ["coroutine"], "CALL": None}
 # What a statement costs besides the calls in it.
 DEAR = {"in_threads": 100, "in_child": 300, "in_loop": 100, "collect": 50, "wait_for": 50}
 MOST_DEPTH = 9
-TOP_STATEMENTS = 6
+TOP_STATEMENTS = 16
 
 
 def blocks(text):
@@ -957,11 +962,11 @@ class Program:
 
     def make_units(self):
         units = [Unit(f"{kind}_{i}", kind, [form.strip() for form in FORMS[kind].split("|")])
-                 for kind, most in (("function", 6), ("generator", 4), ("coroutine", 4),
-                                    ("closure", 3))
+                 for kind, most in (("function", 10), ("generator", 8), ("coroutine", 8),
+                                    ("closure", 5))
                  for i in range(self.random.randrange(1, most))]
-        for i in range(self.random.randrange(1, 4)):
-            for name in self.random.sample(sorted(METHODS), self.random.randrange(2, 8)):
+        for i in range(self.random.randrange(1, 5)):
+            for name in self.random.sample(sorted(METHODS), self.random.randrange(3, 10)):
                 forms = [form.replace("OBJECT", f"Class_{i}(^)") for form in METHODS[name][2]]
                 units.append(Unit(f"Class_{i}.{name}", "method", forms))
         for unit in units:

@@ -1,6 +1,7 @@
 """Runs a program's main() under python_calls and writes what that saw, as JSON lines, to a file for each
 process: `python_said.py PROGRAM FILE`. [[[name, line], ...], calls], oldest first; with OWN_LINES
 set, [file, line] of those that ran."""
+import dis
 import importlib.util
 import json
 import os
@@ -11,6 +12,20 @@ import python_calls
 
 PROGRAM, OUTPUT = sys.argv[1:]
 leave = os._exit
+
+
+def before_ends(code):
+    """Lines that 3.12 says it is at for a moment: when a generator that it runs inline has ended, the
+    frame points to the instruction that is laid out before the end of the loop, whatever that is."""
+    lines, line = set(), code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("END_FOR", "END_SEND"):
+            lines.add(line)
+        line = instruction.positions.lineno or line
+    for inner in code.co_consts:
+        if isinstance(inner, type(code)):
+            lines |= before_ends(inner)
+    return lines
 
 
 def write():
@@ -30,13 +45,14 @@ def written_leave(status):
     leave(status)
 
 
-def watch_thread(*_):
-    python_calls.watch()
-
-
 spec = importlib.util.spec_from_file_location("program", PROGRAM)
 program = importlib.util.module_from_spec(spec)
 sys.modules["program"] = program
+if python_calls.of_lines:
+    python_calls.watch()
+    if sys.version_info[:2] == (3, 12):
+        for line in before_ends(spec.loader.get_code("program")):
+            python_calls.lines[PROGRAM, line] = 1
 spec.loader.exec_module(program)
 os._exit = written_leave
 os.register_at_fork(after_in_child=python_calls.calls.clear)
