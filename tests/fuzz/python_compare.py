@@ -84,9 +84,12 @@ class Program:
         return calls
 
     def lines(self):
-        """Without bytecode that has none."""
-        return {line for file, line in self.said(OWN_LINES="1")
-                if file == str(self.path) and line > 0}
+        """Those that ran and those that may have instructions, without bytecode that has no line."""
+        ran, passed = set(), set()
+        for file, line, executed in self.said(OWN_LINES="1"):
+            if file == str(self.path) and line > 0:
+                (ran if executed else passed).add(line)
+        return ran, passed
 
     def record(self, engine, detail, *options):
         flame = self.folder / f"{engine}-{detail}{''.join(options)}.flame"
@@ -147,13 +150,13 @@ def recorded_lines(program, flame):
     return {row["line"]: row["instructions"] for row in json.loads(done.stdout)["lines"]}
 
 
-def compare_lines(program, flame, ran):
+def compare_lines(program, flame, ran, passed):
     found = recorded_lines(program, flame)
     source = program.path.read_text().splitlines()
     missing = sorted(ran - set(found))
     assert not missing, "lines that ran have no instructions: " + \
         str([(line, source[line - 1].strip()) for line in missing[:5]])
-    extra = sorted(set(found) - ran - {len(source)})  # the last line calls main
+    extra = sorted(set(found) - ran - passed - {len(source)})  # the last line calls main
     assert not extra, "lines that never ran have instructions: " + \
         str([(line, source[line - 1].strip(), found[line]) for line in extra[:8]])
     return found
@@ -191,7 +194,7 @@ def compare_totals(program, engine, detail):
 def check(program, engines, details, totals):
     """Yields (what was compared, what differs)."""
     expected, texts, lines = program.calls(), {}, {}
-    ran = program.lines() if "line" in details else set()
+    ran, passed = program.lines() if "line" in details else (set(), set())
     for engine in engines:
         for detail in details:
             name = f"{engine} {detail}"
@@ -200,7 +203,7 @@ def check(program, engines, details, totals):
                 compare_calls(program, flame, expected)
                 compare_repairs(flame)
                 if detail == "line":
-                    lines[engine] = compare_lines(program, flame, ran)
+                    lines[engine] = compare_lines(program, flame, ran, passed)
                 if totals:
                     texts[engine, detail] = compare_totals(program, engine, detail)
             except AssertionError as error:

@@ -1,6 +1,6 @@
 """Runs a program's main() under python_calls and writes what that saw, as JSON lines, to a file for each
 process: `python_said.py PROGRAM FILE`. [[[name, line], ...], calls], oldest first; with OWN_LINES
-set, [file, line] of those that ran."""
+set, [file, line, whether it ran], of those that ran and that CPython may be at for a moment."""
 import dis
 import importlib.util
 import json
@@ -12,6 +12,7 @@ import python_calls
 
 PROGRAM, OUTPUT = sys.argv[1:]
 leave = os._exit
+passed = ()
 
 
 def before_ends(code):
@@ -35,8 +36,10 @@ def write():
             names = [(getattr(code, "co_qualname", code.co_name), code.co_firstlineno)
                      for code in codes]
             print(json.dumps([names, count]), file=file)
-        for place in python_calls.lines:
-            print(json.dumps(place), file=file)
+        for name, line in python_calls.lines:
+            print(json.dumps([name, line, True]), file=file)
+        for line in passed:
+            print(json.dumps([PROGRAM, line, False]), file=file)
 
 
 def written_leave(status):
@@ -51,8 +54,7 @@ sys.modules["program"] = program
 if python_calls.of_lines:
     python_calls.watch()
     if sys.version_info[:2] == (3, 12):
-        for line in before_ends(spec.loader.get_code("program")):
-            python_calls.lines[PROGRAM, line] = 1
+        passed = before_ends(spec.loader.get_code("program"))
 spec.loader.exec_module(program)
 os._exit = written_leave
 os.register_at_fork(after_in_child=python_calls.calls.clear)
