@@ -34,7 +34,7 @@ bench: deps-test all
 asan: deps-test
 	@./tests/asan.sh
 
-fuzz: deps-test
+fuzz: deps-test all
 	@./tests/fuzz/run.sh
 
 format:

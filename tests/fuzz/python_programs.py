@@ -851,7 +851,8 @@ async def managed_N():
 async with managed_N() as x:
     r += x
 
-r += sum(x if isinstance(x, int) else 1 for x in await asyncio.gather(COROUTINE, COROUTINE, return_exceptions=True))
+results = await asyncio.gather(COROUTINE, COROUTINE, return_exceptions=True)
+r += sum(x if isinstance(x, int) else 1 for x in results)
 '''
 
 # What classes have: what is given besides self, what is returned for r, how it is asked for.

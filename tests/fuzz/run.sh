@@ -1,7 +1,9 @@
 #!/bin/sh
-# Fuzzes the readers: tests/fuzz/run.sh [NAME...], all of them without names. Each target runs
-# FUZZ_SECONDS (600) from its committed corpus, tests/fuzz/corpus/NAME; a finding stops it, is kept
-# in build/fuzz/, and fails the run. A target is one file, fuzz_NAME.c; nothing else to declare.
+# Fuzzes the readers, and the recording of Python: tests/fuzz/run.sh [NAME...], all of them without
+# names. Each target runs FUZZ_SECONDS (600) from its committed corpus, tests/fuzz/corpus/NAME; a
+# finding stops it, is kept in build/fuzz/, and fails the run. A target is one file, fuzz_NAME.c;
+# nothing else to declare. `python` is random programs (python_compare.py), from SEED (a new one each
+# day) on, with what is built in build/.
 set -e
 cd "$(dirname "$0")/../.."
 command -v clang >/dev/null || { echo "fuzz: skipped, no clang"; exit 0; }
@@ -11,7 +13,7 @@ flags="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GN
 -Isrc -Iinclude -I$out"
 printf '#define TRUEFLAME_VERSION "fuzz"\n' >$out/config.h
 names="$*"
-[ "$names" ] || names=$(ls tests/fuzz/fuzz_*.c | sed 's|.*/fuzz_\(.*\)\.c|\1|')
+[ "$names" ] || names="$(ls tests/fuzz/fuzz_*.c | sed 's|.*/fuzz_\(.*\)\.c|\1|') python"
 
 # Objects are made again only when something changed.
 objects=
@@ -34,6 +36,17 @@ rm -f $out/readers.a
 ar rcs $out/readers.a $objects
 status=0
 for name in $names; do
+    if [ "$name" = python ]; then
+        echo "fuzz: python, ${FUZZ_SECONDS:-600} seconds"
+        mkdir -p "$out/python.found"
+        FUZZ_SECONDS=${FUZZ_SECONDS:-600} /usr/bin/python3 tests/fuzz/python_compare.py --totals=5 \
+            --keep="$out/python.found" "${SEED:-$(date +%y%m%d)00}" >"$out/python.log" 2>&1 || {
+            echo "fuzz: python: FAILED, see $out/python.log"
+            status=1
+        }
+        tail -1 "$out/python.log"
+        continue
+    fi
     clang $flags -fsanitize=fuzzer "tests/fuzz/fuzz_$name.c" $out/readers.a -o "$out/$name" \
         -ldw -lelf -lz -ldeflate -liberty -lzstd -lxxhash -lsecp256k1 -lpthread -ldl -lm
     mkdir -p "$out/$name.found"

@@ -207,6 +207,32 @@ def test_the_page_has_the_source_of_the_lines(lines, tmp_path):
     assert b"total += sum(range(100000))" in zlib.decompress(base64.b64decode(data))
 
 
+THROWN_INTO = """\
+def begun():
+    yield 1
+
+def never():
+    yield 1
+
+next(begun())
+for i in range(3):
+    try:
+        never().throw(KeyError)
+    except KeyError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_generator_that_never_begins_is_at_its_first_line(python, tmp_path):
+    """What is thrown into it goes out again: it executes no line of its own."""
+    program, found = tmp_path / "thrown.py", {}
+    for engine, flame in by_engine(python, program, THROWN_INTO):
+        found[engine] = by_line(flame, program)
+    assert {1, 2, 4} <= set(found["native"]) and 5 not in found["native"]
+    assert found["native"] == found["valgrind"]
+
+
 FORKS = """\
 import os
 
