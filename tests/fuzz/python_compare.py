@@ -2,7 +2,7 @@
 """Random Python programs, as CPython says that they ran and as recordings show them.
 
     python_compare.py [SEED [PROGRAMS]]     FUZZ_SECONDS: no program is begun after that many
-    python_compare.py --only=3.11,native,line SEED
+    python_compare.py --python=3.11 --engines=native,valgrind --details=line --totals=1 7 1
 
 For each program and Python: it prints and returns what it does alone; calls of its own functions by
 path are those that a hook written in C counts; every line that ran has instructions and no other one
@@ -24,8 +24,6 @@ sys.path.insert(0, str(HERE.parent / "python"))
 import python_programs  # noqa: E402
 import support  # noqa: E402
 
-DETAILS = ("function", "line")
-REPAIRS = ("python-resync", "unmatched-return", "stack-rebuilt")
 
 
 class Interpreter:
@@ -140,7 +138,7 @@ def compare_calls(program, flame, expected):
 
 def compare_repairs(flame):
     repairs = support.info(flame)["repairs"]
-    assert not any(repairs.get(kind) for kind in REPAIRS), f"repairs {repairs}"
+    assert not any(repairs.values()), f"repairs {repairs}"
 
 
 def recorded_lines(program, flame):
@@ -225,9 +223,23 @@ def arguments():
     parser.add_argument("--python", default="")
     parser.add_argument("--engines", default="native")
     parser.add_argument("--details", default="function,line")
-    parser.add_argument("--totals", type=int, default=0, help="of every which program")
-    parser.add_argument("--keep", default="")
+    parser.add_argument("--totals", type=int, default=0, help="1: of all programs, 2: of every other")
+    parser.add_argument("--keep", help="the folder for programs that differ")
     return parser.parse_args()
+
+
+def differences_of(seed, python, folder, given):
+    source = python_programs.Program(seed, python.minor).text()
+    totals = given.totals and seed % given.totals == 0
+    try:
+        program = Program(python, folder, source)
+        found = list(check(program, given.engines.split(","), given.details.split(","), totals))
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        found = [("hook", str(error))]
+    if found and given.keep:
+        pathlib.Path(given.keep, f"{seed}-{python.name}.py").write_text(source)
+    shutil.rmtree(folder)
+    return found
 
 
 def main():
@@ -241,23 +253,13 @@ def main():
             for python in pythons:
                 if time.monotonic() > end:
                     break
-                place = pathlib.Path(folder) / "run"
-                source = python_programs.Program(seed, python.minor).text()
-                try:
-                    program = Program(python, place, source)
-                    differences = list(check(
-                        program, given.engines.split(","), given.details.split(","),
-                        given.totals and seed % given.totals == 0))
-                except (AssertionError, subprocess.TimeoutExpired) as error:
-                    differences = [("oracle", str(error))]
                 compared += 1
-                for what, difference in differences:
+                for what, difference in differences_of(seed, python, pathlib.Path(folder, "run"),
+                                                       given):
                     failed += 1
                     print(f"seed {seed}, {python.name}, {what}: {difference}", flush=True)
-                if differences and given.keep:
-                    kept_at = pathlib.Path(given.keep) / f"{seed}-{python.name}.py"
-                    kept_at.write_text(source)
-                shutil.rmtree(place)
+            if time.monotonic() > end:
+                break
     print(f"{compared} programs compared, {failed} differences", flush=True)
     return bool(failed)
 
