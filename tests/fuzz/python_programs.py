@@ -311,9 +311,17 @@ for x in range(3):
     r += names['made'](x)
 
 for x in range(3):
-    text = f'lambda a: a + {x} + len([_ for _ in range(2)])'
+    text = '\n' * x + f'lambda a: a + {x} + len([_ for _ in range(2)])'
     function = eval(compile(text, '<made>', 'eval'))
     r += function(x) + function(x)
+
+def calls_N(function):
+    return sum(function(x) for x in range(2)) + function(CALL3)
+for x in range(6):
+    names = {}
+    text = f'def made_{x % 3}(a):' + '\n' * (x % 4 + 1) + '    return a + 1'
+    exec(compile(text, '<made>', 'exec'), names)
+    r += calls_N(names.pop(f'made_{x % 3}'))
 
 class Made_N:
     field = CALL
