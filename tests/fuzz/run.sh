@@ -18,8 +18,10 @@ names="$*"
 # Objects are made again only when something changed.
 objects=
 newest=$(ls -t src/*/*.h src/engines/riscv/*.h | head -1)
-for source in src/common/*.c src/core/*.c src/profile/*.c src/symbols/*.c src/formats/*.c \
-    src/engines/engine.c src/engines/riscv/*.c; do
+sources="src/common/*.c src/core/*.c src/profile/*.c src/symbols/*.c src/formats/*.c
+src/engines/engine.c src/engines/riscv/*.c"
+[ "$names" != python ] || sources=
+for source in $sources; do
     [ -e "$source" ] || continue
     object=$out/$(echo "$source" | tr / -).o
     objects="$objects $object"
