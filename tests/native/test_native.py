@@ -6,6 +6,7 @@ oracle single-steps (tests/oracle).
 
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -41,6 +42,16 @@ def test_status_has_nothing_of_chance_in_it(folder):
     name, waiting, *switches = done.stdout.decode().splitlines()
     assert name == "Name:\tgrep" and waiting.startswith("SigQ:\t0/")
     assert switches == ["voluntary_ctxt_switches:\t0", "nonvoluntary_ctxt_switches:\t0"]
+
+
+def test_stat_has_nothing_of_chance_in_it(folder):
+    program = "import os; print(open('/proc/self/stat').read().split()[9:17], os.getpid())"
+    command = ["/usr/bin/python3", "-c", program + "; print(open('/proc/self/stat').read(), end='')"]
+    done, _ = record(folder, command, "--repeatable", "--detail=function")
+    faults_and_times, pid, stat = re.fullmatch(r"(\[.*\]) (\d+)\n(.*)\n",
+                                               done.stdout.decode()).groups()
+    assert faults_and_times == str(["0"] * 8)
+    assert stat.startswith(f"{pid} (python3) R ") and stat.count(" ") == 51
 
 
 def test_no_page_is_waited_for_with_the_turn(folder):

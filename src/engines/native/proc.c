@@ -79,16 +79,14 @@ static bool take_path(uint64_t address, char path[PATH_BYTES])
 
 /* What the path at `address` names in the process's own folder of /proc, or its thread's, however it
  * gets there: one of the files that show the engine. Of another process under the engine, `exe`. */
-enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS, OWN_STATUS, OWN_MEM };
+enum own_file { OWN_NONE, OWN_EXE, OWN_MAPS, OWN_SMAPS, OWN_STATUS, OWN_STAT, OWN_MEM };
 
 /* `program` is the one that it is the link of, if it is that. */
 static enum own_file own_file(long folder, uint64_t address, char program_path[PATH_BYTES])
 {
-    static const char *const names[] = {[OWN_EXE] = "exe",
-                                        [OWN_MAPS] = "maps",
-                                        [OWN_SMAPS] = "smaps",
-                                        [OWN_STATUS] = "status",
-                                        [OWN_MEM] = "mem"};
+    static const char *const names[] = {
+        [OWN_EXE] = "exe",       [OWN_MAPS] = "maps", [OWN_SMAPS] = "smaps",
+        [OWN_STATUS] = "status", [OWN_STAT] = "stat", [OWN_MEM] = "mem"};
     char path[PATH_BYTES];
     size_t name = 0;
     if (!take_path(address, path))
@@ -158,11 +156,11 @@ static long call_on(struct native_thread *thread, unsigned path_register, const 
 }
 
 /* A process's is another one than that of its first thread. */
-static long open_status(struct native_thread *thread, uint64_t flags)
+static long open_copy(struct native_thread *thread, enum proc_file kind, uint64_t flags)
 {
     long file = syscalls_pass_on(thread);
     bool is_read = !(flags & (O_PATH | O_ACCMODE)) && file >= 0;
-    return options.repeatable && is_read ? proc_copy_status(file, flags) : file;
+    return options.repeatable && is_read ? proc_copy(file, kind, flags) : file;
 }
 
 static long open_file(struct native_thread *thread, long folder, unsigned path_register,
@@ -177,7 +175,9 @@ static long open_file(struct native_thread *thread, long folder, unsigned path_r
     case OWN_SMAPS:
         return proc_open_maps("/proc/self/smaps", flags);
     case OWN_STATUS:
-        return open_status(thread, flags);
+        return open_copy(thread, PROC_STATUS, flags);
+    case OWN_STAT:
+        return open_copy(thread, PROC_STAT, flags);
     case OWN_MEM:
         memory_is_open = true;
         return syscalls_pass_on(thread);

@@ -32,8 +32,10 @@ bool proc_program_of(uint64_t pid, char *path, size_t size);
 /* A descriptor for maps or smaps at `path`, less what is the engine's; or -errno. */
 long proc_open_maps(const char *path, uint64_t flags);
 
-/* --repeatable: a descriptor for status, open as `file`, which it replaces, less what chance had a
- * part in; or -errno. */
-long proc_copy_status(long file, uint64_t flags);
+enum proc_file { PROC_MAPS, PROC_STATUS, PROC_STAT };
+
+/* --repeatable: a descriptor for status or stat, open as `file`, which it replaces, less what chance had
+ * a part in; or -errno. */
+long proc_copy(long file, enum proc_file kind, uint64_t flags);
 
 #endif

@@ -2,8 +2,8 @@
  * proc_maps.c: /proc/self/maps and smaps as they would be without the engine.
  *
  * The program gets a file in memory with the kernel's lines, as of the moment it was opened, less
- * those for the engine's own memory. With --repeatable also of /proc/self/status, without what
- * chance had a part in. And which program another process runs under the engine: the one that its
+ * those for the engine's own memory. With --repeatable also of /proc/self/status and stat, without
+ * what chance had a part in. And which program another process runs under the engine: the one that its
  * headers are mapped from.
  */
 #include "engines/native/arena.h"
@@ -21,7 +21,7 @@ struct filter {
     long from, to;
     char line[LINE_MAX];
     size_t size;
-    bool is_status;
+    enum proc_file kind;
     bool drops; /* the lines of a mapping of ours */
     bool failed;
 };
@@ -55,7 +55,7 @@ static bool is_heading(const struct filter *filter, uint64_t *start, uint64_t *e
 /* How often the kernel has switched to something else, and what of its signals all processes of the
  * user's wait for: as if nothing else ran. The numbers are as wide as they are large, and libffi reads
  * the lines for each callback that a program makes: Python's ctypes would count another way each time. */
-static void put_nought(struct filter *filter)
+static void clear_status(struct filter *filter)
 {
     static const char *const names[] = {"voluntary_ctxt_switches:\t",
                                         "nonvoluntary_ctxt_switches:\t", "SigQ:\t"};
@@ -72,11 +72,39 @@ static void put_nought(struct filter *filter)
     }
 }
 
+/* Of proc(5): what it and its children took, when it began, where it runs, its memory. CPython reads the
+ * line for each fork from 3.12 on. */
+static bool is_by_chance(unsigned field)
+{
+    return (field >= 10 && field <= 17) || field == 22 || field == 24 || field == 39 ||
+           (field >= 42 && field <= 44);
+}
+
+/* PID (NAME) STATE PPID ...: of the name, which may have anything in it, the last parenthesis ends it. */
+static void clear_stat(struct filter *filter)
+{
+    size_t at = filter->size;
+    while (at && filter->line[at - 1] != ')')
+        at--;
+    size_t kept = at;
+    for (unsigned field = 2; at < filter->size;) {
+        char c = filter->line[kept++] = filter->line[at++];
+        if (c != ' ' || !is_by_chance(++field))
+            continue;
+        while (at < filter->size && filter->line[at] >= '0' && filter->line[at] <= '9')
+            at++;
+        filter->line[kept++] = '0';
+    }
+    filter->size = kept;
+}
+
 static void end_line(struct filter *filter)
 {
     uint64_t start, end;
-    if (filter->is_status)
-        put_nought(filter);
+    if (filter->kind == PROC_STATUS)
+        clear_status(filter);
+    else if (filter->kind == PROC_STAT)
+        clear_stat(filter);
     else if (is_heading(filter, &start, &end))
         filter->drops = engine_owns(start, end);
     if (!filter->drops && sys(write, filter->to, filter->line, filter->size) != (long)filter->size)
@@ -98,9 +126,9 @@ static void copy_lines(struct filter *filter)
 }
 
 /* A copy of the open file in its place; or -errno. */
-static long copy_of(long file, bool is_status, uint64_t flags)
+static long copy_of(long file, enum proc_file kind, uint64_t flags)
 {
-    struct filter filter = {.from = file, .is_status = is_status};
+    struct filter filter = {.from = file, .kind = kind};
     if (sys_failed(filter.from))
         return filter.from;
     filter.to = sys(memfd_create, "maps", MFD_CLOEXEC);
@@ -123,12 +151,12 @@ static long copy_of(long file, bool is_status, uint64_t flags)
 
 long proc_open_maps(const char *path, uint64_t flags)
 {
-    return copy_of(sys(open, path, O_RDONLY | O_CLOEXEC), false, flags);
+    return copy_of(sys(open, path, O_RDONLY | O_CLOEXEC), PROC_MAPS, flags);
 }
 
-long proc_copy_status(long file, uint64_t flags)
+long proc_copy(long file, enum proc_file kind, uint64_t flags)
 {
-    return copy_of(file, true, flags);
+    return copy_of(file, kind, flags);
 }
 
 /* ---- other processes ---- */
