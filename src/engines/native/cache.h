@@ -97,11 +97,10 @@ enum exit_kind {
     EXIT_REQUEST, /* requests.c; on to `target` */
     EXIT_CHANGED, /* the source at `target` is not what was translated */
     EXIT_SYSCALL,
-    EXIT_EMULATED, /* repeatable.c does the instruction at `pc`; on to `target` */
+    EXIT_EMULATED, /* repeatable.c does what `site` is about; on to `target` */
     EXIT_LEASE,    /* turns.c: too short for the `site` instructions at `target` */
     EXIT_BUDGET,   /* turns.c: the last instruction before `target` has run */
-    EXIT_ILLEGAL,  /* no instruction of ours at `target` */
-    EXIT_UNMAPPED, /* nothing executable at `target` */
+    EXIT_NO_CODE,  /* nothing executable, or no instruction of ours, at `target` */
     EXIT_REFUSED,
 };
 

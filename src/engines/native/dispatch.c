@@ -26,6 +26,7 @@
 #include "engines/native/text.h"
 #include "engines/native/threads.h"
 #include "engines/native/turns.h"
+#include "engines/x86_64/code_reader.h"
 
 static uint64_t stack_pointer(const struct native_thread *thread)
 {
@@ -280,6 +281,23 @@ static struct block *refuse_call(struct native_thread *thread, const struct exit
     return enter_block(thread);
 }
 
+/* There was no code to translate; there may be some by now. */
+static struct block *take_no_code(struct native_thread *thread)
+{
+    struct code_reader reader;
+    struct instruction instruction;
+    code_reader_init(&reader, thread->pc, maps_executable_end(thread->pc));
+    if (code_reader_next(&reader, &instruction)) {
+        cache_invalidate(thread->pc, thread->pc + 1);
+        return enter_block(thread);
+    }
+    if (reader.end - thread->pc < INSTRUCTION_LENGTH_MAX)
+        signals_raise_fetch(thread, reader.end);
+    else
+        signals_raise_illegal(thread);
+    return translate_block(thread->pc);
+}
+
 static struct block *take_exit(struct native_thread *thread, uint32_t id)
 {
     struct exit *exit = &cache.exits[id];
@@ -317,7 +335,7 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
         return enter_block(thread);
     case EXIT_EMULATED:
         thread->pc = exit->target;
-        repeatable_emulate(thread, exit->pc);
+        repeatable_emulate(thread, exit->site);
         return enter_block(thread);
     case EXIT_SYSCALL:
         return take_syscall(thread, exit->target, exit->site);
@@ -329,11 +347,9 @@ static struct block *take_exit(struct native_thread *thread, uint32_t id)
         turns_end_of_budget(thread);
     case EXIT_REFUSED:
         stop_refused(exit);
-    case EXIT_ILLEGAL:
-    case EXIT_UNMAPPED:
+    case EXIT_NO_CODE:
         thread->pc = exit->target;
-        signals_raise_fetch(thread, exit->kind == EXIT_ILLEGAL);
-        return translate_block(thread->pc);
+        return take_no_code(thread);
     }
     fail("an exit that is none", NULL);
 }

@@ -6,6 +6,7 @@
  */
 #include "engines/native/maps.h"
 #include "engines/native/translation.h"
+#include "engines/x86_64/code_reader.h"
 #include <sys/mman.h>
 
 #define LOOK_AHEAD 20 /* instructions */
@@ -24,27 +25,27 @@ static bool flags_die(uint64_t pc, bool compiled, unsigned dead, unsigned branch
     struct mapping mapping;
     if (!maps_find(pc, &mapping) || maps_may_change(pc) || !(mapping.protection & PROT_EXEC))
         return false; /* code that may change proves nothing */
+    struct code_reader reader;
+    code_reader_init(&reader, pc, mapping.end);
     for (unsigned looked = 0; looked < LOOK_AHEAD; looked++) {
         struct instruction instruction;
-        uint64_t left = mapping.end - pc;
-        if (pc < mapping.start || pc >= mapping.end ||
-            !instruction_decode((const uint8_t *)pc, left < 15 ? left : 15, &instruction))
+        if (reader.at < mapping.start || !code_reader_next(&reader, &instruction))
             return false;
         if (instruction.flags_read & ~dead)
             return false;
         dead |= instruction.flags_killed;
         if (dead == FLAGS_ALL || (compiled && ends_compiled_flags(&instruction)))
             return true;
-        pc += instruction.length;
         switch (instruction.class) {
         case CLASS_ORDINARY:
             break;
         case CLASS_JUMP:
         case CLASS_CALL:
-            pc += instruction.immediate;
+            reader.at += instruction.immediate;
             break;
         case CLASS_JUMP_IF:
-            if (!branches || !flags_die(pc + instruction.immediate, compiled, dead, branches - 1))
+            if (!branches ||
+                !flags_die(reader.at + instruction.immediate, compiled, dead, branches - 1))
                 return false;
             break;
         default:

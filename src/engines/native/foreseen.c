@@ -3,29 +3,24 @@
 #include "engines/native/arena.h"
 #include "engines/native/assemble.h"
 #include "engines/native/children.h"
-#include "engines/x86_64/decode.h"
+#include "engines/native/gate.h"
 #include "engines/native/maps.h"
 #include "engines/native/record.h"
-#include <sys/mman.h>
+#include "engines/x86_64/code_reader.h"
 
 /* ---- slots of PLT stubs ---- */
 
 unsigned plt_stub(uint64_t target, uint64_t *slot)
 {
+    struct code_reader reader;
     struct instruction instruction;
     struct code_place place = code_map_peek(&core.code, target);
-    uint64_t at = target, end = maps_executable_end(target);
-    unsigned count = 0;
     if (!place.plt)
         return 0;
-    while (count < 3 && at < end) {
-        unsigned left = end - at < 15 ? end - at : 15;
-        if (!instruction_decode((const uint8_t *)at, left, &instruction))
-            return 0;
-        count++;
-        at += instruction.length;
+    code_reader_init(&reader, target, maps_executable_end(target));
+    for (unsigned count = 1; count <= 3 && code_reader_next(&reader, &instruction); count++) {
         if (instruction.class == CLASS_JUMP_INDIRECT && instruction.rip_relative) {
-            *slot = at + instruction.displacement;
+            *slot = reader.at + instruction.displacement;
             return count;
         }
         bool is_endbr = instruction.map == 1 && instruction.opcode == 0x1e;
@@ -45,10 +40,8 @@ bool may_foresee(uint64_t target)
 /* 0: it cannot be read. */
 static uint64_t read_slot(uint64_t slot)
 {
-    struct mapping mapping;
-    bool readable =
-        maps_find(slot, &mapping) && mapping.protection & PROT_READ && slot + 8 <= mapping.end;
-    return readable ? *(const uint64_t *)slot : 0;
+    uint64_t word;
+    return gate_copy(&word, (const void *)slot, sizeof word) ? word : 0;
 }
 
 uint64_t foreseen_target(uint64_t slot)

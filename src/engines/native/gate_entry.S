@@ -29,15 +29,23 @@ gate_call_not_begun:
         ret
 
         .globl gate_copy_here, gate_copy_start, gate_copy_end, gate_copy_failed
-gate_copy_here:
+gate_copy_here:                         /* most are of a word, or of little code */
         mov %rdx, %rcx
-        cmp $8, %rdx
+        xor %r8d, %r8d
+        sub $8, %rdx
 gate_copy_start:
-        je 1f
-        rep movsb
+        je 2f
+        cmp $120, %rdx
+        ja 3f                           /* or less than nothing */
+1:      mov (%rsi,%r8), %rax
+        mov %rax, (%rdi,%r8)
+        add $8, %r8
+        cmp %rdx, %r8
+        jb 1b
+2:      mov (%rsi,%rdx), %rax           /* what is left, and some of it again */
+        mov %rax, (%rdi,%rdx)
         jmp gate_copy_end
-1:      mov (%rsi), %rax
-        mov %rax, (%rdi)
+3:      rep movsb
 gate_copy_end:
         mov $1, %eax
         ret

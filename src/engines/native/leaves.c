@@ -9,6 +9,7 @@
 #include "engines/native/returns.h"
 #include "engines/native/translate.h"
 #include "engines/native/turns.h"
+#include "engines/x86_64/code_reader.h"
 
 #define RAX_RCX (1 << RAX | 1 << RCX)
 
@@ -48,15 +49,13 @@ static bool looks_like_leaf(const struct code_function *function)
     uint64_t end = function->end + function->module->bias;
     if (end - start > LEAF_BYTES_MAX || end > maps_executable_end(start))
         return false;
-    for (uint64_t pc = start; pc < end;) {
-        struct instruction instruction;
-        if (!instruction_decode((const uint8_t *)pc, end - pc < 15 ? end - pc : 15, &instruction))
+    struct code_reader reader;
+    struct instruction instruction;
+    code_reader_init(&reader, start, end);
+    while (code_reader_next(&reader, &instruction))
+        if (!is_for_leaves(&instruction, reader.at, start, end))
             return false;
-        pc += instruction.length;
-        if (!is_for_leaves(&instruction, pc, start, end))
-            return false;
-    }
-    return end > start;
+    return end > start && reader.at == end;
 }
 
 bool leaves_expect(const struct translation *t, uint64_t target)

@@ -6,6 +6,7 @@
 #include "engines/native/python_counts.h"
 #include "engines/native/record.h"
 #include "engines/native/translation.h"
+#include "engines/x86_64/code_reader.h"
 
 #define SLOT_MASK ((LINE_SLOTS - 1) * (uint32_t)sizeof(struct line_slot))
 
@@ -41,16 +42,16 @@ uint32_t lines_stub(const struct translation *t, unsigned last)
 {
     const struct instruction *branch = &t->instructions[last];
     uint8_t lengths[4];
-    uint64_t slot, at;
+    uint64_t slot;
     if (branch->class != CLASS_CALL && (branch->class != CLASS_JUMP || t->plt))
         return 0;
-    uint64_t target = at = branch_target(t, last);
-    unsigned count = plt_stub(target, &slot);
-    for (unsigned i = 0; i < count; i++) {
-        struct instruction instruction;
-        instruction_decode((const uint8_t *)at, 15, &instruction);
-        at += lengths[i] = instruction.length;
-    }
+    uint64_t target = branch_target(t, last);
+    unsigned listed = plt_stub(target, &slot), count = 0;
+    struct code_reader reader;
+    struct instruction instruction;
+    code_reader_init(&reader, target, UINT64_MAX);
+    while (count < listed && code_reader_next(&reader, &instruction))
+        lengths[count++] = instruction.length;
     struct code_module *module = code_map_peek(&core.code, target).module;
     return count ? core_block(&core, target, module, count, lengths) : 0;
 }
@@ -296,19 +297,21 @@ void lines_shorten(struct native_thread *thread, uint32_t run, unsigned executed
 
 void lines_count_path(struct native_thread *thread, uint64_t pc, unsigned count)
 {
+    struct code_reader reader;
+    code_reader_init(&reader, pc, UINT64_MAX);
     while (count) {
         struct instruction instruction = {.class = CLASS_ORDINARY};
         uint8_t lengths[INSTRUCTIONS_MAX];
-        uint64_t start = pc;
+        uint64_t start = reader.at;
         unsigned ran = 0;
         while (ran < count && ran < INSTRUCTIONS_MAX && instruction.class == CLASS_ORDINARY &&
-               instruction_decode((const uint8_t *)pc, INSTRUCTION_LENGTH_MAX, &instruction))
-            pc += lengths[ran++] = instruction.length;
+               code_reader_next(&reader, &instruction))
+            lengths[ran++] = instruction.length;
         if (!ran)
             return;
         struct code_module *module = code_map_peek(&core.code, start).module;
         add_count(counting_key(thread, ran) + core_block(&core, start, module, ran, lengths), 1);
         count -= ran;
-        pc += instruction.class == CLASS_ORDINARY ? 0 : instruction.immediate;
+        reader.at += instruction.class == CLASS_ORDINARY ? 0 : instruction.immediate;
     }
 }

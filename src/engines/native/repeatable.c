@@ -99,11 +99,17 @@ static void emulate_random(struct native_thread *thread, const struct instructio
     thread->flags = (thread->flags & ~arithmetic) | 1; /* carry: there was some */
 }
 
-void repeatable_emulate(struct native_thread *thread, uint64_t pc)
+uint32_t repeatable_keep(const struct instruction *instruction)
 {
-    struct instruction instruction;
+    return instruction->opcode | instruction->modrm << 8 | instruction->rex << 16 |
+           (uint32_t)instruction->prefixes << 24;
+}
+
+void repeatable_emulate(struct native_thread *thread, uint32_t kept)
+{
+    const struct instruction instruction = {
+        .opcode = kept, .modrm = kept >> 8, .rex = kept >> 16, .prefixes = kept >> 24};
     uint64_t *r = thread->registers, now;
-    instruction_decode((const uint8_t *)pc, INSTRUCTION_LENGTH_MAX, &instruction);
     if (instruction.opcode == 0xa2) {
         emulate_cpuid(r);
         return;

@@ -31,8 +31,11 @@ bool repeatable_wants(const struct instruction *instruction);
  * than there is, and has room for what cpuid says. */
 bool repeatable_limits_state(const struct instruction *instruction);
 
-/* Does the one at `pc`; the program's registers are the thread's. */
-void repeatable_emulate(struct native_thread *thread, uint64_t pc);
+/* What repeatable_emulate has to know of one: its code may be gone by then. */
+uint32_t repeatable_keep(const struct instruction *instruction);
+
+/* Does it; the program's registers are the thread's. */
+void repeatable_emulate(struct native_thread *thread, uint32_t kept);
 
 void repeatable_random(uint8_t *bytes, uint64_t size);
 

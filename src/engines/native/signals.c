@@ -16,6 +16,7 @@
 #include "engines/native/translate.h"
 #include "engines/native/turns.h"
 #include <errno.h>
+#include <sys/mman.h>
 
 #define SIGNAL_COUNT       65
 #define SIGNAL_STACK_BYTES (128ul << 10)
@@ -403,16 +404,16 @@ static void raise_fault(struct native_thread *thread, unsigned number, int code,
         end_by_signal(number);
 }
 
-/* An instruction may begin where there is something, and not end there. */
-void signals_raise_fetch(struct native_thread *thread, bool illegal)
+void signals_raise_illegal(struct native_thread *thread)
+{
+    raise_fault(thread, SIGILL, 2 /* ILL_ILLOPN */, (struct fault){TRAP_OPCODE, 0, thread->pc});
+}
+
+void signals_raise_fetch(struct native_thread *thread, uint64_t missing)
 {
     struct mapping mapping;
-    uint64_t end = maps_executable_end(thread->pc), missing = end > thread->pc ? end : thread->pc;
-    if (illegal) {
-        raise_fault(thread, SIGILL, 2 /* ILL_ILLOPN */, (struct fault){TRAP_OPCODE, 0, thread->pc});
-        return;
-    }
-    bool present = maps_find(missing, &mapping);
+    /* What should be there is being unmapped. */
+    bool present = maps_find(missing, &mapping) && !(mapping.protection & PROT_EXEC);
     uint64_t error = ERROR_USER | ERROR_FETCH | (present ? ERROR_PRESENT : 0);
     raise_fault(thread, SIGSEGV, present ? SEGV_ACCERR : SEGV_MAPERR,
                 (struct fault){TRAP_PAGE, error, missing});

@@ -33,8 +33,10 @@ void signals_install_all(struct native_thread *thread);
 /* The thread's own stack for handlers; called by the thread itself. */
 void signals_init_thread(struct native_thread *thread);
 
-/* Nothing executable, or no instruction, at the thread's pc: the program gets SIGSEGV or SIGILL. */
-void signals_raise_fetch(struct native_thread *thread, bool illegal);
+/* At the thread's pc is no instruction, or it begins where there is something, and ends where nothing
+ * executable is, at `missing`: the program gets SIGILL or SIGSEGV. */
+void signals_raise_illegal(struct native_thread *thread);
+void signals_raise_fetch(struct native_thread *thread, uint64_t missing);
 
 /* The instruction at the thread's pc is not allowed to do what it would: SIGSEGV without an address. */
 void signals_raise_protection(struct native_thread *thread);

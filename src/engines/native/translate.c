@@ -80,22 +80,22 @@ static bool leaves_function(const struct translation *t, uint64_t next, uint64_t
 
 static void decode_block(struct translation *t)
 {
-    uint64_t end = maps_executable_end(t->pc), within = function_end(t);
+    _Static_assert(INSTRUCTIONS_MAX * INSTRUCTION_LENGTH_MAX <= CODE_READER_KEEP, "a block's");
+    uint64_t within = function_end(t);
     unsigned branches = 0, at = 0;
+    code_reader_init(&t->reader, t->pc, maps_executable_end(t->pc));
+    t->source = t->reader.bytes;
     t->end = END_CUT;
-    if (end <= t->pc)
-        t->end = END_UNMAPPED;
     unsigned most = t->checked ? CHECKED_MAX : INSTRUCTIONS_MAX;
     if (t->part)
         most = t->part < most ? t->part : most;
     while (t->end == END_CUT && t->count < most && branches < BRANCHES_MAX) {
         struct instruction *instruction = &t->instructions[t->count];
-        uint64_t left = end - (t->pc + at);
-        if (left == 0 || (t->count && leaves_function(t, t->pc + at, within)))
+        if (t->count && leaves_function(t, t->pc + at, within))
             break;
-        if (!instruction_decode(t->source + at, left < 15 ? left : 15, instruction)) {
+        if (!code_reader_next(&t->reader, instruction)) {
             if (t->count == 0)
-                t->end = left < 15 ? END_UNMAPPED : END_ILLEGAL;
+                t->end = END_NO_CODE;
             break;
         }
         t->offsets[t->count] = at;
@@ -317,7 +317,9 @@ void emit_instruction(struct translation *t, unsigned index)
         break;
     case CLASS_EMULATED:
         add_mark(t, MARK_ENGINE, 0, 0, 0);
-        emit_stub(&t->code, new_exit(t, index, EXIT_EMULATED, next));
+        id = new_exit(t, index, EXIT_EMULATED, next);
+        cache.exits[id].site = repeatable_keep(instruction);
+        emit_stub(&t->code, id);
         break;
     case CLASS_TRANSACTION: /* always aborts: eax = 0, on to the fallback */
         emit_constant(&t->code, REGISTER_RAX, 0);
@@ -387,9 +389,8 @@ static void emit_block(struct translation *t)
         emit_stub(&t->code, new_exit(t, t->count, EXIT_LEAF_END, next));
     else if (t->end == END_BUDGET)
         emit_stub(&t->code, new_exit(t, t->count, EXIT_BUDGET, next));
-    else if (t->end == END_ILLEGAL || t->end == END_UNMAPPED)
-        emit_stub(&t->code, new_exit(t, t->count,
-                                     t->end == END_ILLEGAL ? EXIT_ILLEGAL : EXIT_UNMAPPED, t->pc));
+    else if (t->end == END_NO_CODE)
+        emit_stub(&t->code, new_exit(t, t->count, EXIT_NO_CODE, t->pc));
     emit_side_exits(t);
 }
 
@@ -424,7 +425,6 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf, struct com
     cache_keep_huge();
     struct translation *t = &translation;
     t->pc = pc;
-    t->source = (const uint8_t *)pc;
     t->count = t->mark_count = t->segment_count = t->side_count = t->uncounted = 0;
     t->given = GIVEN_NOT;
     t->looked = false;
@@ -456,7 +456,8 @@ static struct block *translate(uint64_t pc, unsigned part, bool leaf, struct com
     block = &cache.blocks[t->block];
     block->code = cache.hot;
     block->code_size = t->code.address - CACHE_START - cache.hot;
-    block->source_size = t->source_size + (t->end == END_LEAF); /* what is next matters too */
+    /* What is next matters too. */
+    block->source_size = t->source_size + (t->end == END_LEAF || t->end == END_NO_CODE);
     block->mark_count = t->mark_count;
     block->marks = arena_allocate(t->mark_count * sizeof *block->marks);
     memcpy(block->marks, t->marks, t->mark_count * sizeof *block->marks);

@@ -8,6 +8,7 @@
 #include "engines/native/copy.h"
 #include "engines/native/lines.h"
 #include "engines/native/vectors.h"
+#include "engines/x86_64/code_reader.h"
 
 #define INSTRUCTIONS_MAX 100 /* a block's; `ahead` has to fit in eight bits */
 #define BRANCHES_MAX     8   /* and as many segments */
@@ -25,10 +26,11 @@ struct side_exit {
 struct translation {
     struct emitter code;
     uint64_t pc;
-    const uint8_t *source;
+    struct code_reader reader;
+    const uint8_t *source; /* what it has read, from pc on */
     unsigned count;
     unsigned source_size;
-    enum { END_BRANCH, END_CUT, END_ILLEGAL, END_UNMAPPED, END_REQUEST, END_BUDGET, END_LEAF } end;
+    enum { END_BRANCH, END_CUT, END_NO_CODE, END_REQUEST, END_BUDGET, END_LEAF } end;
     struct instruction instructions[INSTRUCTIONS_MAX];
     uint16_t offsets[INSTRUCTIONS_MAX + 1]; /* of each instruction from pc */
     struct mark marks[MARKS_MAX];

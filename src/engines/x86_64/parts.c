@@ -15,50 +15,7 @@
  * part that can be told from one by nothing in the file. It stays a tail call.
  */
 #include "core/platform.h"
-#include "engines/x86_64/decode.h"
-
-/* Reads the program's code, an instruction at a time. */
-struct reader {
-    uint64_t at, end;         /* of the code */
-    uint64_t start;           /* of what is in `bytes` */
-    unsigned count;           /* of those */
-    struct instruction found; /* the newest; `at` is behind it */
-    uint8_t bytes[1024];
-};
-
-static bool read_more(struct reader *reader)
-{
-    uint64_t left = reader->end - reader->at;
-
-    reader->start = reader->at;
-    reader->count = left < sizeof reader->bytes ? left : sizeof reader->bytes;
-    return platform_read(reader->start, reader->bytes, reader->count);
-}
-
-/* False: the code is at its end, or is none. */
-static bool read_instruction(struct reader *reader)
-{
-    if (reader->at >= reader->end)
-        return false;
-    unsigned offset = reader->at - reader->start;
-    bool short_of = reader->count - offset < INSTRUCTION_LENGTH_MAX;
-    if (short_of && reader->start + reader->count < reader->end) {
-        if (!read_more(reader))
-            return false;
-        offset = 0;
-    }
-    if (!instruction_decode(reader->bytes + offset, reader->count - offset, &reader->found))
-        return false;
-    reader->at += reader->found.length;
-    return true;
-}
-
-static void reader_init(struct reader *reader, struct platform_stretch code)
-{
-    reader->at = reader->start = code.start;
-    reader->end = code.end;
-    reader->count = 0;
-}
+#include "engines/x86_64/code_reader.h"
 
 static bool is_in(struct platform_stretch code, uint64_t address)
 {
@@ -74,15 +31,16 @@ enum jumps { JUMPS_NEVER, JUMPS_AS_TAIL_CALLS_DO, JUMPS_AS_PARTS_DO };
 
 static enum jumps jumps_between(struct platform_stretch whole, struct platform_stretch part)
 {
-    struct reader reader;
+    struct code_reader reader;
+    struct instruction found;
     enum jumps jumps = JUMPS_NEVER;
 
-    reader_init(&reader, whole);
-    while (read_instruction(&reader)) {
-        uint64_t target = reader.at + reader.found.immediate;
-        if (!is_direct_jump(&reader.found) || !is_in(part, target))
+    code_reader_init(&reader, whole.start, whole.end);
+    while (code_reader_next(&reader, &found)) {
+        uint64_t target = reader.at + found.immediate;
+        if (!is_direct_jump(&found) || !is_in(part, target))
             continue;
-        if (reader.found.class == CLASS_JUMP_IF || target != part.start)
+        if (found.class == CLASS_JUMP_IF || target != part.start)
             return JUMPS_AS_PARTS_DO;
         jumps = JUMPS_AS_TAIL_CALLS_DO;
     }
@@ -95,17 +53,18 @@ enum ends { ENDS_ELSEWHERE, ENDS_IN_IT, GOES_BACK };
  * another jump? */
 static enum ends end_of(struct platform_stretch whole, struct platform_stretch part)
 {
-    struct reader reader;
+    struct code_reader reader;
+    struct instruction found;
     bool leaves = false;
 
-    reader_init(&reader, part);
-    while (read_instruction(&reader)) {
-        uint64_t target = reader.at + reader.found.immediate;
-        bool jumps = is_direct_jump(&reader.found);
+    code_reader_init(&reader, part.start, part.end);
+    while (code_reader_next(&reader, &found)) {
+        uint64_t target = reader.at + found.immediate;
+        bool jumps = is_direct_jump(&found);
         if (jumps && is_in(whole, target) && target != whole.start)
             return GOES_BACK;
         leaves |= (jumps && !is_in(whole, target) && !is_in(part, target)) ||
-                  reader.found.class == CLASS_RETURN || reader.found.class == CLASS_JUMP_INDIRECT;
+                  found.class == CLASS_RETURN || found.class == CLASS_JUMP_INDIRECT;
     }
     return leaves || reader.at != part.end ? ENDS_ELSEWHERE : ENDS_IN_IT;
 }

@@ -1,7 +1,7 @@
 /* python_prologue.c: see python_prologue.h. */
 #include "engines/x86_64/python_prologue.h"
 #include "core/code.h"
-#include "engines/x86_64/decode.h"
+#include "engines/x86_64/code_reader.h"
 
 #define PROLOGUE_BYTES 256
 #define PUSHED_MOST    64 /* bytes */
@@ -35,12 +35,11 @@ static bool may_set(const struct instruction *instruction, unsigned reg)
  * its C frame: by what compilers push, and the room they then make. */
 static uint32_t frame_bytes(uint64_t pc)
 {
+    struct code_reader reader;
     struct instruction instruction;
     uint32_t pushed = 0;
-    for (uint64_t end = pc + PROLOGUE_BYTES; pc < end; pc += instruction.length) {
-        if (!instruction_decode((const uint8_t *)pc, INSTRUCTION_LENGTH_MAX, &instruction) ||
-            instruction.class != CLASS_ORDINARY)
-            break;
+    code_reader_init(&reader, pc, pc + PROLOGUE_BYTES);
+    while (code_reader_next(&reader, &instruction) && instruction.class == CLASS_ORDINARY) {
         if (makes_room(&instruction))
             return pushed + (uint32_t)instruction.immediate;
         unsigned group = is_first_map(&instruction) ? instruction.opcode & 0xf8 : 0;

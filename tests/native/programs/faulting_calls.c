@@ -2,8 +2,9 @@
  * faulting_calls.c: calls that fault themselves: on a stack that cannot be written, of a leaf and of
  * another, direct and indirect; to what is no address, to where nothing is or nothing that runs, and to
  * an instruction that ends in a page that is not there. The handler finds the program as it was before
- * the call, or at its callee, and what the processor says of the fault. Each is made often, so that an
- * engine knows it. Prints the same every time, alone or under an engine.
+ * the call, or at its callee, and what the processor says of the fault. Where there is code by then, the
+ * next call does not fault. Each is made often, so that an engine knows it. Prints the same every time,
+ * alone or under an engine.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -82,6 +84,13 @@ static void try_call(const char *name, void (*caller)(void *, void *), void *arg
     show(name, (void *)caller, target, stack, at_target);
 }
 
+static void put_code(char *page, const void *code, size_t size_bytes)
+{
+    mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    memcpy(page, code, size_bytes);
+    mprotect(page, 4096, PROT_READ | PROT_EXEC);
+}
+
 int main(void)
 {
     static char handler_stack[65536];
@@ -91,10 +100,7 @@ int main(void)
     void *wild = (void *)0x1234567890abcdef;
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
-    illegal[0] = 0x06;
-    cut[0] = 0x48, cut[1] = (char)0xb8; /* mov $..., %rax */
     mprotect(pages + 4096, 4096, PROT_READ);
-    mprotect(pages + 2 * 4096, 4096, PROT_READ | PROT_EXEC);
     munmap(nowhere, 4096);
     sigaltstack(&(stack_t){.ss_sp = handler_stack, .ss_size = sizeof handler_stack}, NULL);
     sigaction(SIGSEGV, &action, NULL);
@@ -109,6 +115,10 @@ int main(void)
     }
     for (int i = 0; i < 3; i++) {
         void *to_leaf = (void *)leaf;
+        put_code(illegal, "\x06", 1);
+        mprotect(illegal, 4096, PROT_READ | PROT_WRITE);
+        memcpy(cut, "\x48\xb8", 2); /* mov $..., %rax */
+        mprotect(illegal, 4096, PROT_READ | PROT_EXEC);
         try_call("leaf", call_leaf, NULL, bad, NULL, false);
         try_call("other", call_other, NULL, bad, NULL, false);
         try_call("through", call_through, to_leaf, bad, NULL, false);
@@ -119,6 +129,11 @@ int main(void)
         try_call("illegal", call_through, illegal, good, illegal, true);
         try_call("nowhere", call_through, nowhere, good, nowhere, true);
         try_call("data", call_through, pages, good, pages, true);
+        put_code(illegal, "\xc3", 1);
+        put_code(nowhere, "\xc3", 1);
+        try_call("legal by now", call_through, illegal, good, illegal, true);
+        try_call("there by now", call_through, nowhere, good, nowhere, true);
+        munmap(nowhere, 4096);
     }
     return 0;
 }
