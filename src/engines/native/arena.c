@@ -19,8 +19,9 @@ struct free_piece {
     struct free_piece *next;
 };
 
+struct lock arena_lock;
+
 static struct {
-    struct lock lock;
     uint64_t next; /* where the next mapping goes */
     uint64_t low;  /* and in the range for contexts; 0: that is not there yet */
     uint64_t low_end;
@@ -182,10 +183,10 @@ static void *allocate_small(size_t size_bytes)
 
 void *arena_allocate(size_t size_bytes)
 {
-    lock_take(&arena.lock);
+    lock_take(&arena_lock);
     void *memory = size_bytes <= LARGE ? allocate_small(round_up(size_bytes, CLASS_BYTES))
                                        : map_memory(round_up(size_bytes, PAGE));
-    lock_give(&arena.lock);
+    lock_give(&arena_lock);
     return memory;
 }
 
@@ -193,9 +194,9 @@ void *arena_allocate_filled(size_t size_bytes, bool begins_small)
 {
     if (size_bytes < LARGE_PAGE)
         return arena_allocate(size_bytes);
-    lock_take(&arena.lock);
+    lock_take(&arena_lock);
     void *memory = map_filled(size_bytes, begins_small ? LARGE_PAGE : 0);
-    lock_give(&arena.lock);
+    lock_give(&arena_lock);
     return memory;
 }
 
@@ -213,7 +214,7 @@ static void map_low(void)
 void *arena_allocate_low(size_t size_bytes)
 {
     void *memory = NULL;
-    lock_take(&arena.lock);
+    lock_take(&arena_lock);
     if (!arena.low)
         map_low();
     if (size_bytes >= LARGE_PAGE)
@@ -225,7 +226,7 @@ void *arena_allocate_low(size_t size_bytes)
         if (arena.low > CONTEXTS_START + 2 * LARGE_PAGE)
             sys(madvise, memory, size_bytes, MADV_HUGEPAGE);
     }
-    lock_give(&arena.lock);
+    lock_give(&arena_lock);
     return memory ? memory : arena_allocate_filled(size_bytes, false);
 }
 
@@ -237,29 +238,19 @@ void arena_release(void *memory, size_t size_bytes)
         sys(munmap, memory, round_up(size_bytes, PAGE));
         return;
     }
-    lock_take(&arena.lock);
+    lock_take(&arena_lock);
     struct free_piece *piece = memory;
     struct free_piece **list = &arena.free[round_up(size_bytes, CLASS_BYTES) / CLASS_BYTES];
     piece->next = *list;
     *list = piece;
-    lock_give(&arena.lock);
-}
-
-void arena_lock(void)
-{
-    lock_take(&arena.lock);
-}
-
-void arena_unlock(void)
-{
-    lock_give(&arena.lock);
+    lock_give(&arena_lock);
 }
 
 void *arena_map_file(long file, size_t size_bytes)
 {
-    lock_take(&arena.lock);
+    lock_take(&arena_lock);
     void *memory = map_next(round_up(size_bytes, PAGE), PROT_READ, 0, file);
-    lock_give(&arena.lock);
+    lock_give(&arena_lock);
     return memory;
 }
 

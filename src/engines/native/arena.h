@@ -28,10 +28,6 @@ void *arena_allocate_low(size_t size_bytes);
 
 void arena_release(void *memory, size_t size_bytes);
 
-/* Held over a fork, so that the child finds the arena whole. */
-void arena_lock(void);
-void arena_unlock(void);
-
 /* A file's first `size_bytes`, private and read-only; NULL if it cannot be had. */
 void *arena_map_file(long file, size_t size_bytes);
 
@@ -43,8 +39,10 @@ bool engine_owns(uint64_t start, uint64_t end);
 
 /* A lock for short stretches; waiters sleep in the kernel. */
 struct lock {
-    uint32_t word; /* 0 free, 1 held, 2 held and waited for */
+    uint32_t
+        word; /* 0 free; else who holds it, as soon as there are two, and whether it is waited for */
 };
+extern struct lock arena_lock;
 void lock_take(struct lock *lock);
 /* The process whose threads hold locks; those that it made by vfork do too. Is it gone, so that one
  * of those must not wait for it any longer? */

@@ -12,24 +12,18 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* Held while the limit is not the program's own. */
-static struct lock lock;
-
-void files_forked(void)
-{
-    lock = (struct lock){0};
-}
+struct lock files_lock;
 
 static long call_beyond_limit(long number, long first, long second)
 {
     struct rlimit64 limit, raised;
-    lock_take(&lock);
+    lock_take(&files_lock);
     sys(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
     raised = (struct rlimit64){limit.rlim_max, limit.rlim_max};
     sys(prlimit64, 0, RLIMIT_NOFILE, &raised, NULL);
     long file = sys_call6(number, first, second, 0600, 0, 0, 0);
     sys(prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
-    lock_give(&lock);
+    lock_give(&files_lock);
     return file;
 }
 

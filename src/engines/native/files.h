@@ -8,6 +8,7 @@
 #ifndef TRUEFLAME_NATIVE_FILES_H
 #define TRUEFLAME_NATIVE_FILES_H
 
+#include "engines/native/arena.h"
 #include <stdint.h>
 
 /* As open(2); the mode is that of the user alone. Closed by exec. */
@@ -30,7 +31,6 @@ void files_before_rules(long rules);
 void files_begin_large(uint64_t *limit);
 void files_end_large(uint64_t limit);
 
-/* In the child of a fork, whose other threads are gone. */
-void files_forked(void);
+extern struct lock files_lock; /* held while the limit of their number is not the program's own */
 
 #endif

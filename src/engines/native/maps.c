@@ -7,8 +7,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+struct lock maps_lock;
+
 static struct {
-    struct lock lock;
     struct mapping *rows;
     size_t count, capacity;
     uint64_t newest; /* number */
@@ -76,11 +77,11 @@ static void remove_rows(uint64_t start, uint64_t end, uint64_t newest)
 
 void maps_add(struct mapping mapping)
 {
-    lock_take(&maps.lock);
+    lock_take(&maps_lock);
     remove_rows(mapping.start, mapping.end, UINT64_MAX);
     mapping.number = ++maps.newest;
     insert_row(first_after(mapping.start), mapping);
-    lock_give(&maps.lock);
+    lock_give(&maps_lock);
 }
 
 void maps_remove(uint64_t start, uint64_t end)
@@ -90,37 +91,37 @@ void maps_remove(uint64_t start, uint64_t end)
 
 void maps_remove_until(uint64_t start, uint64_t end, uint64_t newest)
 {
-    lock_take(&maps.lock);
+    lock_take(&maps_lock);
     remove_rows(start, end, newest);
-    lock_give(&maps.lock);
+    lock_give(&maps_lock);
 }
 
 uint64_t maps_newest(void)
 {
-    lock_take(&maps.lock);
+    lock_take(&maps_lock);
     uint64_t newest = maps.newest;
-    lock_give(&maps.lock);
+    lock_give(&maps_lock);
     return newest;
 }
 
 void maps_protect(uint64_t start, uint64_t end, uint32_t protection)
 {
-    lock_take(&maps.lock);
+    lock_take(&maps_lock);
     cut(start);
     cut(end);
     for (size_t at = first_after(start); at < maps.count && maps.rows[at].start < end; at++)
         maps.rows[at].protection = protection;
-    lock_give(&maps.lock);
+    lock_give(&maps_lock);
 }
 
 bool maps_next(uint64_t address, struct mapping *out)
 {
-    lock_take(&maps.lock);
+    lock_take(&maps_lock);
     size_t at = first_after(address);
     bool found = at < maps.count;
     if (found)
         *out = maps.rows[at];
-    lock_give(&maps.lock);
+    lock_give(&maps_lock);
     return found;
 }
 
@@ -140,25 +141,15 @@ bool maps_may_change(uint64_t pc)
 uint64_t maps_executable_end(uint64_t pc)
 {
     uint64_t end = pc;
-    lock_take(&maps.lock);
+    lock_take(&maps_lock);
     for (size_t at = first_after(pc); at < maps.count; at++) {
         const struct mapping *mapping = &maps.rows[at];
         if (mapping->start > end || !(mapping->protection & PROT_EXEC))
             break;
         end = mapping->end;
     }
-    lock_give(&maps.lock);
+    lock_give(&maps_lock);
     return end;
-}
-
-void maps_lock(void)
-{
-    lock_take(&maps.lock);
-}
-
-void maps_unlock(void)
-{
-    lock_give(&maps.lock);
 }
 
 static uint64_t parse_hex(const char **text)

@@ -8,6 +8,7 @@
 #ifndef TRUEFLAME_NATIVE_MAPS_H
 #define TRUEFLAME_NATIVE_MAPS_H
 
+#include "engines/native/arena.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,8 +50,6 @@ bool maps_may_change(uint64_t pc);
 /* How far from `pc` on memory is executable without a gap; `pc` or less where it is not. */
 uint64_t maps_executable_end(uint64_t pc);
 
-/* Held over a fork, so that the child finds them whole. */
-void maps_lock(void);
-void maps_unlock(void);
+extern struct lock maps_lock; /* of the array */
 
 #endif

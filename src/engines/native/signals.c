@@ -35,7 +35,7 @@ struct action {
     uint64_t mask;
 };
 
-static struct lock actions_lock;
+struct lock actions_lock;
 
 /* Signals that a fault raises: never blocked while the engine holds another. */
 static const uint64_t faults =
@@ -448,16 +448,6 @@ long signals_call_action(struct native_thread *thread)
     if (r[REGISTER_RDX] && !gate_copy((void *)r[REGISTER_RDX], &old_action, sizeof old_action))
         return -EFAULT;
     return 0;
-}
-
-void signals_lock_actions(void)
-{
-    lock_take(&actions_lock);
-}
-
-void signals_unlock_actions(void)
-{
-    lock_give(&actions_lock);
 }
 
 long signals_call_mask(struct native_thread *thread)

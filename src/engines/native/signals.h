@@ -17,15 +17,14 @@
 #ifndef TRUEFLAME_NATIVE_SIGNALS_H
 #define TRUEFLAME_NATIVE_SIGNALS_H
 
+#include "engines/native/arena.h"
 #include "engines/native/thread.h"
 
 /* The actions a process has: a copy of `from`'s, or what the kernel says if that is NULL. */
 struct action *signals_new_actions(const struct native_thread *from);
 void signals_clear_actions(struct native_thread *thread); /* handlers to the default */
 
-/* Held over a fork, so that the child can change its own. */
-void signals_lock_actions(void);
-void signals_unlock_actions(void);
+extern struct lock actions_lock; /* held while actions change */
 
 /* Tells the kernel of the engine's handler, wherever it is needed. */
 void signals_install_all(struct native_thread *thread);

@@ -30,8 +30,9 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+struct lock heap_lock;
+
 static struct {
-    struct lock lock;
     uint64_t start, end; /* of the heap; end as the program set it */
 } heap;
 
@@ -290,7 +291,7 @@ static long call_mremap(struct native_thread *thread)
 static long call_brk(struct native_thread *thread)
 {
     uint64_t wanted = thread->registers[REGISTER_RDI];
-    lock_take(&heap.lock);
+    lock_take(&heap_lock);
     uint64_t old_end = page_up(heap.end), new_end = page_up(wanted);
     long result = heap.end;
     if (wanted < heap.start)
@@ -314,18 +315,8 @@ static long call_brk(struct native_thread *thread)
     }
     result = heap.end = wanted;
 done:
-    lock_give(&heap.lock);
+    lock_give(&heap_lock);
     return result;
-}
-
-void syscalls_lock_heap(void)
-{
-    lock_take(&heap.lock);
-}
-
-void syscalls_unlock_heap(void)
-{
-    lock_give(&heap.lock);
 }
 
 /* ---- the rest ---- */

@@ -5,6 +5,7 @@
 #define TRUEFLAME_NATIVE_SYSCALLS_H
 
 #include "engines/native/load.h"
+#include "engines/native/arena.h"
 #include "engines/native/thread.h"
 
 /* What a call returns that a signal kept from beginning: it is made again after the handler. */
@@ -20,9 +21,7 @@ bool syscalls_perform(struct native_thread *thread);
 /* Makes the call in the thread's registers; its result, or SYSCALL_NOT_BEGUN. */
 long syscalls_pass_on(struct native_thread *thread);
 
-/* Held over a fork, so that the child finds its heap whole. */
-void syscalls_lock_heap(void);
-void syscalls_unlock_heap(void);
+extern struct lock heap_lock; /* held while the program's heap changes */
 
 /* To the next page, if it is not at one. */
 static inline uint64_t page_up(uint64_t address)

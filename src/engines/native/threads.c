@@ -41,6 +41,11 @@
 static struct native_thread *all; /* newest first; guarded by the cache's lock */
 static uint32_t live_count;
 
+/* Who has one may wait for those behind it. */
+static struct lock *const all_locks[] = {&cache.lock, &actions_lock, &heap_lock,
+                                         &maps_lock,  &arena_lock,   &files_lock};
+#define LOCKS (sizeof all_locks / sizeof *all_locks)
+
 /* entry.S: the system call `number`; in the child gs is set and thread_clone_child called. */
 long thread_clone(long number, const uint64_t *arguments, struct native_thread *child);
 _Noreturn void thread_end(uint32_t *free_mark, long status);
@@ -373,19 +378,14 @@ static long start_sharing(struct native_thread *maker, long number, uint64_t *ar
 /* The child has none of the threads that would give back what they hold. */
 static void take_all_locks(void)
 {
-    lock_take(&cache.lock);
-    signals_lock_actions();
-    syscalls_lock_heap();
-    maps_lock(); /* who has the heap's may wait for this, and who has this for the arena's */
-    arena_lock();
+    for (unsigned i = 0; i < LOCKS; i++)
+        lock_take(all_locks[i]);
 }
 
 static void give_all_but_the_caches(void)
 {
-    arena_unlock();
-    maps_unlock();
-    syscalls_unlock_heap();
-    signals_unlock_actions();
+    for (unsigned i = LOCKS; i-- > 1;)
+        lock_give(all_locks[i]);
 }
 
 static long start_copy(struct native_thread *maker, long number, uint64_t *arguments, uint64_t sp)
@@ -403,7 +403,6 @@ static long start_copy(struct native_thread *maker, long number, uint64_t *argum
     if (result == 0) {
         maker->tid = sys(gettid);
         threads_forget_others(maker);
-        files_forked();
         cache_restart();
         fast_init();
         maker->generation = cache.generation;
