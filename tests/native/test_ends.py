@@ -36,6 +36,14 @@ def test_a_spawned_child_outlives_threads_in_turns(compiled, folder):
         assert done.returncode == STATUS["while_spawning"], pause
 
 
+@pytest.mark.parametrize("threads", ((), ("threads",)))
+def test_a_child_killed_in_what_it_shares_ends_its_maker(threads, compiled, folder):
+    """Nobody gives back the locks that it held, or knows what it had changed by then."""
+    done, _ = record(folder, [compiled("killed_spawns"), *threads], "--detail=function")
+    assert done.returncode == 125
+    assert b"a child of vfork was killed while it changed what the engine knows" in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", STATUS)
 @pytest.mark.parametrize("seed", range(5))

@@ -4,6 +4,7 @@
 #include "engines/native/limits.h"
 #include "engines/native/sys.h"
 #include "engines/native/text.h"
+#include "engines/native/thread.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -60,21 +61,41 @@ bool lock_holder_is_gone(void)
     return sys(getpid) != lock_process && sys(kill, lock_process, 0) == -ESRCH;
 }
 
+/* The upper bit of a word that is not 0: somebody waits. */
+#define WAITED (1u << 31)
+
+/* Another for every thread: no two records are as near each other, nor as far away. */
+static uint32_t mark_of(const struct native_thread *thread)
+{
+    return ((uint64_t)thread >> 6 | 1) & ~WAITED;
+}
+
+/* Sets the upper bit; false: it is not held any more. */
+static bool note_waiter(struct lock *lock, uint32_t word)
+{
+    return word &&
+           (word & WAITED || __atomic_compare_exchange_n(&lock->word, &word, word | WAITED, false,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
 void lock_take(struct lock *lock)
 {
     const int64_t a_while[2] = {0, 50000000}; /* struct timespec */
-    uint32_t free = 0;
+    uint32_t word = 0;
     if (!shared && !lock->word) {
         lock->word = 1;
         return;
     }
-    if (__atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED))
-        return;
-    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0) {
-        long result = sys(futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, a_while, 0, 0);
-        if (result == -ETIMEDOUT && lock_holder_is_gone())
-            return;
+    uint32_t mark = mark_of(thread_self());
+    while (!__atomic_compare_exchange_n(&lock->word, &word, mark, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED)) {
+        mark |= WAITED; /* others may wait too */
+        if (note_waiter(lock, word)) {
+            long result = sys(futex, &lock->word, FUTEX_WAIT_PRIVATE, word | WAITED, a_while, 0, 0);
+            if (result == -ETIMEDOUT && lock_holder_is_gone())
+                return;
+        }
+        word = 0;
     }
 }
 
@@ -82,8 +103,14 @@ void lock_give(struct lock *lock)
 {
     if (!shared && lock->word == 1)
         lock->word = 0;
-    else if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+    else if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) & WAITED)
         sys(futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+bool lock_was_left_by(const struct lock *lock, const struct native_thread *child)
+{
+    uint32_t word = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
+    return shared ? (word & ~WAITED) == mark_of(child) : word;
 }
 
 void arena_program_runs(void)

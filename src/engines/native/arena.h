@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct native_thread;
+
 /* What cannot be had after this ends the program; before, the engine refuses it. */
 void arena_program_runs(void);
 
@@ -39,8 +41,7 @@ bool engine_owns(uint64_t start, uint64_t end);
 
 /* A lock for short stretches; waiters sleep in the kernel. */
 struct lock {
-    uint32_t
-        word; /* 0 free; else who holds it, as soon as there are two, and whether it is waited for */
+    uint32_t word; /* 0 free; else whose it is, once there are two threads, and if one waits */
 };
 extern struct lock arena_lock;
 void lock_take(struct lock *lock);
@@ -49,6 +50,10 @@ void lock_take(struct lock *lock);
 void lock_is_of(long process);
 bool lock_holder_is_gone(void);
 void lock_give(struct lock *lock);
+
+/* A child of vfork has ended, and nobody else has run since if there are no other threads: did it hold
+ * the lock? */
+bool lock_was_left_by(const struct lock *lock, const struct native_thread *child);
 
 /* The process is going to have a second thread, or has had one. The cache's lock is held. */
 void locks_share(void);

@@ -56,7 +56,8 @@
  *     address fault where they would have gone to, not where they are. A program that steps through
  *     itself (the trap flag) gets one trap. Ticks of a timer whose handler takes
  *     longer than its period are left out, every other one at most.
- *   - a child of fork begins with an empty cache.
+ *   - a child of fork begins with an empty cache. One of vfork that is killed while it holds a lock
+ *     ends its maker too, with a sentence: what the lock guards may be half changed.
  *   - 32-bit code, far branches, int 0x80, rdgsbase: refused, with a sentence, when reached.
  *   - with --repeatable threads run for other spans than under the reference engine.
  *

@@ -336,6 +336,16 @@ static struct native_thread *child_of(struct native_thread *maker, uint64_t flag
     return child;
 }
 
+/* What a lock guards may be half changed, if the child was killed with it held. */
+static void look_at_locks(const struct native_thread *child)
+{
+    for (unsigned i = 0; i < LOCKS; i++)
+        if (lock_was_left_by(all_locks[i], child))
+            fail("a child of vfork was killed while it changed what the engine knows of this "
+                 "process, too; try again, or use --engine=valgrind",
+                 NULL);
+}
+
 static void child_is_over(struct native_thread *child)
 {
     lock_take(&cache.lock);
@@ -365,6 +375,8 @@ static long start_sharing(struct native_thread *maker, long number, uint64_t *ar
     order_expect(maker, child, flags & CLONE_VFORK);
     long result = thread_clone(number, arguments, child);
     signals_set_mask(mask);
+    if (flags & CLONE_VFORK)
+        look_at_locks(child);
     if (sys_failed(result) || (flags & CLONE_VFORK))
         order_expect_no_more(maker, child);
     /* The kernel lets the maker go on when the vfork child is gone. */
