@@ -30,6 +30,7 @@
 enum mark_kind {
     MARK_PROGRAM, /* here the program is at `pc`, once `spilled` registers are restored */
     MARK_ENGINE,  /* between two states of the program: run on to the next mark */
+    MARK_CHECK,   /* likewise; what faults compares the program's code, and a branch is next */
 };
 
 /* rsp is never spilled: GIVEN_LOWER (vectors.h). */
@@ -38,10 +39,10 @@ enum mark_kind {
 struct mark {
     uint16_t offset;     /* from the block's code on */
     uint16_t spilled;    /* bit n: register n waits, while `given` in spill[n]; MARK_LOWER */
-    uint8_t kind : 1;    /* enum mark_kind */
+    uint8_t kind : 2;    /* enum mark_kind */
     uint8_t given : 1;   /* the vector registers are the program's */
     uint8_t looked : 1;  /* the context may be another than the one that was counted in */
-    uint8_t segment : 5; /* of the block */
+    uint8_t segment : 4; /* of the block */
     int8_t ahead;        /* instructions already counted but not yet executed */
     uint16_t pc_offset;  /* from the block's pc on */
 };

@@ -260,6 +260,11 @@ static void handle_in_cache(struct native_thread *thread, unsigned number, sigin
     if (starves(thread, number, info, cache_pc))
         return;
     lock_take(&cache.lock);
+    bool of_memory = (number == SIGSEGV || number == SIGBUS) && is_fault(number, info);
+    if (of_memory && recover_from_check(context)) {
+        lock_give(&cache.lock);
+        return;
+    }
     fast_finish_entry(thread, context);
     if (!take_program_state(thread, context, !stepped && is_fault(number, info))) {
         if (!stepped && thread->pending) {

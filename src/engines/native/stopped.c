@@ -7,6 +7,7 @@
 #include "engines/native/signal_frames.h"
 #include "engines/native/turns.h"
 #include "engines/native/vectors.h"
+#include "engines/x86_64/decode.h"
 
 /* The newest mark at or before the address; NULL outside of blocks. */
 static const struct mark *mark_at(const struct block *block, uint32_t offset)
@@ -20,6 +21,21 @@ static const struct mark *mark_at(const struct block *block, uint32_t offset)
             high = middle;
     }
     return low ? &block->marks[low - 1] : NULL;
+}
+
+bool recover_from_check(struct sigcontext *context)
+{
+    const uint8_t *at = (const uint8_t *)context->rip;
+    const struct block *block = cache_find_code(context->rip);
+    const struct mark *mark =
+        block ? mark_at(block, context->rip - CACHE_START - block->code) : NULL;
+    struct instruction compare, branch;
+    if (!mark || mark->kind != MARK_CHECK ||
+        !instruction_decode(at, INSTRUCTION_LENGTH_MAX, &compare) ||
+        !instruction_decode(at + compare.length, INSTRUCTION_LENGTH_MAX, &branch))
+        return false;
+    context->rip += compare.length + branch.length + branch.immediate;
+    return true;
 }
 
 /* A run was counted as a whole, or is still to be. */

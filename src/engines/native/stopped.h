@@ -12,4 +12,8 @@
  * another context is to be taken back. The cache's lock is held. */
 bool take_program_state(struct native_thread *thread, struct sigcontext *context, bool fault);
 
+/* If it compares the program's code, which has faulted as it is gone: goes on as if that had changed. The
+ * cache's lock is held. */
+bool recover_from_check(struct sigcontext *context);
+
 #endif

@@ -132,6 +132,7 @@ static void decode_block(struct translation *t)
 void add_mark(struct translation *t, enum mark_kind kind, unsigned pc_offset, unsigned spilled,
               int ahead)
 {
+    _Static_assert(BRANCHES_MAX + 2 <= 16, "mark.segment");
     const struct mark *last = t->mark_count ? &t->marks[t->mark_count - 1] : NULL;
     unsigned offset = t->code.address - CACHE_START - cache.hot;
     bool after =
@@ -350,6 +351,7 @@ static void emit_check(struct translation *t)
     save_flags(e);
     emit_spill(e, RCX);
     emit_constant(e, RCX, t->pc);
+    add_mark(t, MARK_CHECK, 0, 0, 0);
     for (unsigned at = 0; at < t->source_size;) {
         uint64_t word = 0;
         unsigned size = check_size(t->pc + at, t->source_size - at);
@@ -363,6 +365,7 @@ static void emit_check(struct translation *t)
         jump_if(e, IF_NOT_EQUAL, changed);
         at += size;
     }
+    add_mark(t, MARK_ENGINE, 0, 0, 0);
     restore(e, !flags_dead(t, 0), 1 << RAX | 1 << RCX);
 }
 
