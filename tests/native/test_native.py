@@ -21,7 +21,7 @@ from support import BUILD, HERE, TRUEFLAME, record, run, same_as_alone
                                   "kept_registers", "alignment", "round_addresses",
                                   "faulting_calls", "forks", "forks_while_mapping",
                                   "code_come_and_gone", "code_looked_ahead", "code_taken_away",
-                                  "upper_halves"))
+                                  "only_run", "upper_halves"))
 def test_program_is_not_disturbed(name, detail, compiled, folder):
     info = same_as_alone(folder, [compiled(name)], f"--detail={detail}")
     assert info["repairs"]["unmatched-return"] == 0
