@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from support import TRUEFLAME, record, run
+from support import TRUEFLAME, record, run, same_as_alone
 
 STATUS = {"rounds": 3, "while_spinning": 4, "forks": 5, "spawns": 6, "cancelled": 8,
           "another_program": 9, "signalled": 10, "while_threads_come_and_go": 11,
@@ -34,6 +34,25 @@ def test_a_spawned_child_outlives_threads_in_turns(compiled, folder):
         done, _ = record(folder, [compiled("ends"), "while_spawning", pause], "--repeatable",
                          "--detail=function")
         assert done.returncode == STATUS["while_spawning"], pause
+
+
+@pytest.mark.parametrize("threads", ((), ("threads",)))
+@pytest.mark.parametrize("options", ((), ("--repeatable",)))
+def test_a_child_that_ends_by_a_signal_leaves_its_maker_what_it_held(threads, options, compiled,
+                                                                     folder):
+    same_as_alone(folder, [compiled("ended_spawns"), *threads], "--detail=function", *options)
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
+@pytest.mark.parametrize("options", ((), ("--repeatable",)))
+def test_a_budget_may_end_in_a_child_of_vfork(options, detail, compiled, folder):
+    """Most of what the program executes, they do."""
+    command = [compiled("ended_spawns")]
+    _, whole = record(folder, command, f"--detail={detail}", *options)
+    for part in range(5, 10):
+        budget = whole["total_instructions"] * part // 10 + part
+        done, info = record(folder, command, f"--detail={detail}", f"--budget={budget}", *options)
+        assert (done.returncode, info["total_instructions"]) == (0, budget)
 
 
 @pytest.mark.parametrize("threads", ((), ("threads",)))

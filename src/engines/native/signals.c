@@ -14,6 +14,7 @@
 #include "engines/native/syscalls.h"
 #include "engines/native/text.h"
 #include "engines/native/translate.h"
+#include "engines/native/threads.h"
 #include "engines/native/turns.h"
 #include <errno.h>
 #include <sys/mman.h>
@@ -153,7 +154,11 @@ _Noreturn void signals_die(unsigned number)
 
 _Noreturn static void end_by_signal(unsigned number)
 {
-    record_finish(128 + number);
+    struct native_thread *thread = thread_self();
+    if (thread->is_vfork)
+        threads_give_all(thread);
+    else
+        record_finish(128 + number);
     signals_die(number);
 }
 

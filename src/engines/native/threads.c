@@ -346,6 +346,15 @@ static void look_at_locks(const struct native_thread *child)
                  NULL);
 }
 
+void threads_give_all(struct native_thread *child)
+{
+    for (unsigned i = LOCKS; i-- > 0;)
+        if (lock_was_left_by(all_locks[i], child))
+            lock_give(all_locks[i]);
+    if (!child->is_outside)
+        turns_give(child);
+}
+
 static void child_is_over(struct native_thread *child)
 {
     lock_take(&cache.lock);

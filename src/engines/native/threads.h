@@ -43,6 +43,9 @@ void threads_forget_leaves(void);
 /* A code object of CPython dies. */
 void threads_forget_code(uint64_t code);
 
+/* A child of vfork ends where it is: its maker, which goes on with the same memory, needs what it holds. */
+void threads_give_all(struct native_thread *child);
+
 /* Forgets the others: the process was forked, only `thread` goes on. */
 void threads_forget_others(struct native_thread *thread);
 

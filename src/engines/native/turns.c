@@ -7,6 +7,7 @@
 #include "engines/native/record.h"
 #include "engines/native/repeatable.h"
 #include "engines/native/sys.h"
+#include "engines/native/threads.h"
 #include "engines/native/translate.h"
 #include "engines/native/translation.h"
 #include <linux/futex.h>
@@ -160,6 +161,8 @@ void turns_end_of_budget(struct native_thread *thread)
 {
     count_rest(thread);
     record_write(RAW_BUDGET, 0);
+    if (thread->is_vfork) /* its maker will find that there is nothing left */
+        threads_give_all(thread);
     for (;;)
         sys(exit_group, 0);
 }
