@@ -56,6 +56,11 @@ def recorded_within(folder, kilobytes, command, of="v"):
     return done.returncode, done.stdout.decode(), done.stderr.decode().splitlines()
 
 
+limits_memory = pytest.mark.skipif(b"__asan_init" in TRUEFLAME.read_bytes(),
+                                   reason="the address sanitizer takes all address space")
+
+
+@limits_memory
 def test_little_address_space_is_enough(compiled, folder):
     alone = run([compiled("nested")])
     status, printed, said = recorded_within(folder, 600000, [compiled("nested")])
@@ -63,6 +68,7 @@ def test_little_address_space_is_enough(compiled, folder):
     assert said == [f"trueflame: wrote {folder / 'within.flame'}"]
 
 
+@limits_memory
 def test_less_is_enough_for_the_reference(compiled, folder):
     alone = run([compiled("nested")])
     status, printed, said = recorded_within(folder, 320000, [compiled("nested")])
@@ -71,6 +77,7 @@ def test_less_is_enough_for_the_reference(compiled, folder):
                        "the valgrind engine runs it")
 
 
+@limits_memory
 @pytest.mark.parametrize("of", ("v", "d"))
 def test_too_little_is_said(of, compiled, folder):
     assert recorded_within(folder, 150000, [compiled("nested")], of) == (
