@@ -25,7 +25,6 @@ import python_programs  # noqa: E402
 import support  # noqa: E402
 
 
-
 class Interpreter:
     def __init__(self, version, path):
         self.version, self.path, self.minor = version, path, support.number(version)
@@ -170,8 +169,9 @@ def total_of_folded(text):
 
 
 def differs_by_itself(program, engine):
-    """Valgrind lets threads take turns as they come; what the kernel says of a process is read by fork
-    from 3.12 on, which counts threads, and by libffi, which asks for emulated trampolines."""
+    """Valgrind lets threads take turns as they come; what the kernel says of a process, its number or,
+    under valgrind, what it has taken, is read by fork from 3.12 on, which counts threads, and by libffi,
+    which asks for emulated trampolines."""
     reads = [*(["in_threads(lambda"] if engine == "valgrind" else []), "in_child(lambda",
              "qsorted(lambda"]
     return any(word in program.path.read_text() for word in reads)

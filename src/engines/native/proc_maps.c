@@ -125,8 +125,8 @@ static void copy_lines(struct filter *filter)
         end_line(filter);
 }
 
-/* A copy of the open file in its place; or -errno. */
-static long copy_of(long file, enum proc_file kind, uint64_t flags)
+/* As `file` may be what opening it has said: -errno. */
+long proc_copy(long file, enum proc_file kind, uint64_t flags)
 {
     struct filter filter = {.from = file, .kind = kind};
     if (sys_failed(filter.from))
@@ -151,12 +151,7 @@ static long copy_of(long file, enum proc_file kind, uint64_t flags)
 
 long proc_open_maps(const char *path, uint64_t flags)
 {
-    return copy_of(sys(open, path, O_RDONLY | O_CLOEXEC), PROC_MAPS, flags);
-}
-
-long proc_copy(long file, enum proc_file kind, uint64_t flags)
-{
-    return copy_of(file, kind, flags);
+    return proc_copy(sys(open, path, O_RDONLY | O_CLOEXEC), PROC_MAPS, flags);
 }
 
 /* ---- other processes ---- */

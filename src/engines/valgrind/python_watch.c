@@ -28,31 +28,6 @@ void python_emit_freer(const struct translation *translation)
 
 /* ---- which stores concern Python ---- */
 
-/* The value of a temporary as a register of the program (its offset, -1: none) and a constant. */
-static Int base_register(const IRSB *block, const IRExpr *expression, Long *constant)
-{
-    *constant = 0;
-    for (Int i = block->stmts_used; i-- > 0 && expression->tag == Iex_RdTmp;) {
-        const IRStmt *statement = block->stmts[i];
-        if (statement->tag != Ist_WrTmp || statement->Ist.WrTmp.tmp != expression->Iex.RdTmp.tmp)
-            continue;
-        const IRExpr *value = statement->Ist.WrTmp.data;
-        if (value->tag == Iex_Get)
-            return value->Iex.Get.offset;
-        if (value->tag == Iex_Binop && value->Iex.Binop.arg2->tag == Iex_Const &&
-            (value->Iex.Binop.op == Iop_Add64 || value->Iex.Binop.op == Iop_Sub64)) {
-            Long term = (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
-            *constant += value->Iex.Binop.op == Iop_Add64 ? term : -term;
-            expression = value->Iex.Binop.arg1;
-        } else if (value->tag == Iex_RdTmp) {
-            expression = value;
-        } else {
-            break;
-        }
-    }
-    return -1;
-}
-
 /* What a temporary is made of; NULL: it is none. */
 static const IRExpr *value_of(const IRSB *block, const IRExpr *expression)
 {
@@ -62,6 +37,28 @@ static const IRExpr *value_of(const IRSB *block, const IRExpr *expression)
             return statement->Ist.WrTmp.data;
     }
     return NULL;
+}
+
+/* The value of a temporary as a register of the program (its offset, -1: none) and a constant. */
+static Int base_register(const IRSB *block, const IRExpr *expression, Long *constant)
+{
+    const IRExpr *value;
+
+    *constant = 0;
+    while ((value = value_of(block, expression))) {
+        if (value->tag == Iex_Get)
+            return value->Iex.Get.offset;
+        if (value->tag == Iex_Binop && value->Iex.Binop.arg2->tag == Iex_Const &&
+            (value->Iex.Binop.op == Iop_Add64 || value->Iex.Binop.op == Iop_Sub64)) {
+            Long term = (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
+            *constant += value->Iex.Binop.op == Iop_Add64 ? term : -term;
+            value = value->Iex.Binop.arg1;
+        } else if (value->tag != Iex_RdTmp) {
+            break;
+        }
+        expression = value;
+    }
+    return -1;
 }
 
 /* How the address of a store ends: the constant that is added last. */
