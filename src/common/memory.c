@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define PAGE       4096ul
 #define LARGE_PAGE (2ul << 20)
 
 void *memory_check(void *memory)
@@ -19,13 +20,13 @@ void *memory_check(void *memory)
 }
 
 /* What is very large is a mapping of its own, and is going to be filled: the kernel is quicker to give
- * it in large pages. */
+ * it in large pages. All of it, since a mapping of two kinds could not be made larger where it is. */
 static void *in_large_pages(void *memory, size_t size_bytes)
 {
-    uintptr_t first = ((uintptr_t)memory + LARGE_PAGE - 1) & -LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)memory + size_bytes) & -LARGE_PAGE;
+    uintptr_t first = (uintptr_t)memory & -PAGE;
+    uintptr_t end = ((uintptr_t)memory + size_bytes + PAGE - 1) & -PAGE;
 
-    if (size_bytes >= 2 * LARGE_PAGE && first < end)
+    if (size_bytes >= 2 * LARGE_PAGE)
         madvise((void *)first, end - first, MADV_HUGEPAGE);
     return memory;
 }

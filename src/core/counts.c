@@ -1,6 +1,7 @@
 #include "core/counts.h"
 #include "core/number.h"
 #include "core/platform.h"
+#include "core/raw.h"
 #include "core/tree.h"
 
 #define CACHE_BYTES (sizeof(struct count) << COUNTS_CACHE_BITS)
@@ -51,49 +52,71 @@ void counts_add(struct counts *counts, uint64_t key, uint64_t count)
     platform_release(old, old_capacity * sizeof *old);
 }
 
-/* *row is the last one that was taken. */
-static const uint8_t *take_late(const uint8_t *at, struct count *row)
+/* *key is that of the last block before, and then of the run's own. */
+static const uint8_t *take_late(const uint8_t *at, uint64_t *key, struct count_run *run)
 {
-    row->key += (uint64_t)number_to_signed(number_take(&at));
-    row->count = number_take(&at);
+    run->key = *key + (uint64_t)number_to_signed(number_take(&at));
+    run->count = number_take(&at);
+    run->blocks = *at++ + 1u;
+    *key = run->key + run->blocks - 1;
     return at;
 }
 
 static void add_late_ones(struct counts *counts)
 {
-    struct count row = {0};
+    struct count_run run;
+    uint64_t key = 0;
 
     for (const uint8_t *at = counts->late; at < counts->late_end;) {
-        at = take_late(at, &row);
-        counts_add(counts, row.key, row.count);
+        at = take_late(at, &key, &run);
+        for (uint32_t i = 0; i < run.blocks; i++)
+            counts_add(counts, run.key + i, run.count);
     }
     counts->late_end = counts->late;
     counts->late_key = 0;
     counts->late_owe = false;
 }
 
+static bool continues_run(const struct counts *counts, uint64_t key, uint64_t count)
+{
+    return key == counts->late_key + 1 && count == counts->late_count &&
+           counts->late_end > counts->late && counts->late_end[-1] < RAW_RUN_MOST - 1 &&
+           counts_key_block(counts->late_key);
+}
+
 void counts_add_late(struct counts *counts, uint64_t key, uint64_t count)
 {
+    if (continues_run(counts, key, count)) {
+        counts->late_end[-1]++;
+        counts->late_key = key;
+        return;
+    }
     if (!counts->late)
         counts->late = counts->late_end = platform_allocate(COUNTS_LATE_BYTES);
-    if (counts->late_end + 2 * NUMBER_BYTES > counts->late + COUNTS_LATE_BYTES)
+    if (counts->late_end + 2 * NUMBER_BYTES + 1 > counts->late + COUNTS_LATE_BYTES)
         add_late_ones(counts);
     uint64_t further = number_from_signed((int64_t)(key - counts->late_key));
     counts->late_end = number_put(number_put(counts->late_end, further), count);
+    *counts->late_end++ = 0;
     counts->late_key = key;
+    counts->late_count = count;
     counts->late_owe |= (int64_t)count < 0;
 }
 
-const struct count *counts_next(const struct counts *counts, struct counts_walk *walk)
+const struct count_run *counts_next(const struct counts *counts, struct counts_walk *walk)
 {
-    while (walk->slot < counts->row_capacity)
-        if (counts->rows[walk->slot++].key != COUNTS_EMPTY)
-            return &counts->rows[walk->slot - 1];
+    while (walk->slot < counts->row_capacity) {
+        const struct count *row = &counts->rows[walk->slot++];
+        if (row->key == COUNTS_EMPTY)
+            continue;
+        walk->taken = (struct count_run){.key = row->key, .count = row->count, .blocks = 1};
+        return &walk->taken;
+    }
     if (!walk->at)
         walk->at = counts->late;
     if (walk->at == counts->late_end)
         return NULL;
-    walk->at = take_late(walk->at, &walk->taken);
+    walk->at = take_late(walk->at, &walk->late_key, &walk->taken);
     return &walk->taken;
 }
 

@@ -15,8 +15,10 @@
  *
  * An engine with a cache of its own can as well add rows later: they are noted one after the other,
  * which touches far less memory than a large hash table, and are mostly pairs that do not come
- * again. So a pair may have several rows. A late row is what its key is more than the last one's, and
- * its count, a few bytes in all: there are millions when a program ends.
+ * again. So a pair may have several rows. Blocks with neighbouring numbers, which were first executed
+ * one after the other, mostly come one after the other and have run as often: they are one run, which
+ * is how much its key is more than the last one's, its count, and how many blocks more it has, a few
+ * bytes in all: there are millions when a program ends.
  */
 #ifndef TRUEFLAME_CORE_COUNTS_H
 #define TRUEFLAME_CORE_COUNTS_H
@@ -26,6 +28,13 @@
 struct count {
     uint64_t key;
     uint64_t count;
+};
+
+/* Some neighbouring blocks of a context, each counted as often. */
+struct count_run {
+    uint64_t key; /* of the first */
+    uint64_t count;
+    uint32_t blocks;
 };
 
 /* The key of a row that is not used, as memory comes: the first context has no block 0. */
@@ -39,7 +48,8 @@ struct counts {
     struct count *rows;
     size_t row_count, row_capacity;
     uint8_t *late, *late_end; /* of COUNTS_LATE_BYTES; NULL: there were none yet */
-    uint64_t late_key;        /* of the last one */
+    uint64_t late_key;        /* of the last one's last block */
+    uint64_t late_count;      /* its count */
     bool late_owe;            /* one of them takes back from another row */
 };
 
@@ -64,25 +74,26 @@ void counts_add_late(struct counts *counts, uint64_t key, uint64_t count);
  * nothing again. */
 void counts_flush(struct counts *counts);
 
-/* What the key of a row was made of. */
-static inline uint32_t counts_row_context(const struct count *row)
+/* What a key was made of. */
+static inline uint32_t counts_key_context(uint64_t key)
 {
-    return (uint32_t)(row->key >> 32);
+    return (uint32_t)(key >> 32);
 }
 
-static inline uint32_t counts_row_block(const struct count *row)
+static inline uint32_t counts_key_block(uint64_t key)
 {
-    return (uint32_t)(row->key - tree_key(counts_row_context(row)));
+    return (uint32_t)(key - tree_key(counts_key_context(key)));
 }
 
-/* All rows, one after the other; begins with nothing but zeros. */
+/* All rows, one run of them after the other; begins with nothing but zeros. */
 struct counts_walk {
-    size_t slot;        /* of counts.rows, the next one */
-    const uint8_t *at;  /* in counts.late, the next one */
-    struct count taken; /* from there */
+    size_t slot;            /* of counts.rows, the next one */
+    const uint8_t *at;      /* in counts.late, the next one */
+    uint64_t late_key;      /* of the last block of the one before */
+    struct count_run taken;
 };
 
-/* The next row, until the next one is asked for; NULL: that was the last. */
-const struct count *counts_next(const struct counts *counts, struct counts_walk *walk);
+/* The next rows, until others are asked for; NULL: those were the last. Block 0 is in no run. */
+const struct count_run *counts_next(const struct counts *counts, struct counts_walk *walk);
 
 #endif

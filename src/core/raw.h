@@ -18,20 +18,22 @@
  *   threads   count, { number }
  *   roots     count, { context, thread, part }
  *   contexts  count, { numbers: how many rows before it its parent is, 0 if it has none; function;
- *             site + 1, 0 if it has none; calls; self instructions; how many rows of counts are
- *             its own }                                                  parents first
+ *             site + 1, 0 if it has none; calls; self instructions; how many blocks its rows of
+ *             counts are for }                                                  parents first
  *   pairs     count, { context, site }      further sites of contexts that have several
  *   blocks    count, { module, address in the module, instructions, text lengths }
  *   repairs   count, { text kind, count }
  *   skips     count, { text pattern }
  *   notes     count, { text }               what the user should be told
- *   counts    count, { numbers: twice the step to the block, and one more if the context is another
- *             than that of the row before; then the step to that; count }
+ *   counts    count, { numbers: four times the step to the block, and one more if the context is
+ *             another than that of the row before, and two if the row is for several blocks, which
+ *             follow each other; then the step to that context; count, of each; how many blocks it is
+ *             for beside the first, less than RAW_RUN_MOST }
  *                                           several rows for a pair add up; none counts nothing
  *   RAW_END
  *
- * Rows are referred to by their place, from 0. A step is from the row before, in the first row from 0:
- * twice that, or for -1, -2 and so on 1, 3.
+ * Rows are referred to by their place, from 0. A step is from the row before, or its last block, in the
+ * first row from 0: twice that, or for -1, -2 and so on 1, 3.
  */
 #ifndef TRUEFLAME_CORE_RAW_H
 #define TRUEFLAME_CORE_RAW_H
@@ -40,6 +42,8 @@
 
 #define RAW_MAGIC 0x3157415246545254u
 #define RAW_END   0x21444e4557415246u
+
+#define RAW_RUN_MOST 128 /* blocks that one row of counts is for */
 
 enum raw_start { RAW_FIRST, RAW_FORK, RAW_EXEC };
 enum raw_ending { RAW_EXIT, RAW_BUDGET, RAW_CHECKPOINT, RAW_KILLED };

@@ -70,7 +70,7 @@ struct rows {
     struct code_module **modules;
     uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
     uint32_t function_capacity, module_capacity;
-    uint64_t count_count;
+    uint64_t run_count; /* of counts */
     uint64_t *self;   /* instructions, as `context` */
     uint32_t *counts; /* rows of counts, as `context` */
     uint8_t *off;     /* as `context`: ran here, while recording was off or for nothing */
@@ -206,21 +206,29 @@ static void put_pairs(struct writer *writer, const struct core *core, const stru
 }
 
 /* What a line ran is among what its function ran. */
-static void add_line(const struct core *core, struct rows *rows, const struct count *row)
+static void add_line(const struct core *core, struct rows *rows, uint32_t number,
+                     uint64_t instructions)
 {
-    const struct context *context = tree_context(&core->tree, counts_row_context(row));
-    uint32_t parent = context_number(context->parent);
+    uint32_t parent = context_number(tree_context(&core->tree, number)->parent);
 
-    rows->self[context_number(context) - rows->first] += row->count;
+    rows->self[number - rows->first] += instructions;
     if (parent >= rows->first)
-        rows->self[parent - rows->first] -= row->count;
+        rows->self[parent - rows->first] -= instructions;
 }
 
-/* Is the row one of those that are written? */
-static bool is_chosen(const struct rows *rows, const struct count *row)
+/* Is the run one of those that are written? */
+static bool is_chosen(const struct rows *rows, const struct count_run *run)
 {
-    return row->count && counts_row_block(row) &&
-           context_row(rows, counts_row_context(row)) != CODE_NO_ID;
+    return run->count && counts_key_block(run->key) &&
+           context_row(rows, counts_key_context(run->key)) != CODE_NO_ID;
+}
+
+static void need_block(const struct core *core, struct rows *rows, uint32_t block)
+{
+    if (rows->block[block] != CODE_NO_ID)
+        return;
+    need_module(rows, final_module(&core->blocks[block]));
+    rows->block[block] = 0; /* numbered below, in order */
 }
 
 static void choose_blocks(struct core *core, struct rows *rows)
@@ -232,26 +240,28 @@ static void choose_blocks(struct core *core, struct rows *rows)
     for (uint32_t i = 0; i < core->block_count; i++)
         lengths[i] = core->blocks[i].instructions;
     struct counts_walk walk = {0};
-    for (const struct count *row; (row = counts_next(&core->counts, &walk));) {
-        if (!row->count || counts_row_context(row) < rows->first)
+    for (const struct count_run *run; (run = counts_next(&core->counts, &walk));) {
+        uint32_t block = counts_key_block(run->key), number = counts_key_context(run->key);
+        if (!run->count || number < rows->first)
             continue;
-        uint32_t block = counts_row_block(row), context = counts_row_context(row) - rows->first;
         if (!block) {
-            add_line(core, rows, row);
+            add_line(core, rows, number, run->count);
             continue;
         }
-        uint64_t instructions = row->count * lengths[block];
+        uint64_t instructions = 0;
+        for (uint32_t i = block; i < block + run->blocks; i++)
+            instructions += lengths[i];
+        instructions *= run->count;
+        uint32_t context = number - rows->first;
         rows->self[context] += instructions;
         if (rows->off[context])
             rows->unrecorded += instructions;
         if (rows->context[context] == CODE_NO_ID)
             continue;
-        rows->count_count++;
-        rows->counts[context]++;
-        if (rows->block[block] == CODE_NO_ID) {
-            need_module(rows, final_module(&core->blocks[block]));
-            rows->block[block] = 0; /* numbered below, in order */
-        }
+        rows->run_count++;
+        rows->counts[context] += run->blocks;
+        for (uint32_t i = block; i < block + run->blocks; i++)
+            need_block(core, rows, i);
     }
     platform_release(lengths, length_bytes);
     for (uint32_t i = 0; i < core->block_count; i++)
@@ -439,24 +449,27 @@ static void put_told(struct writer *writer, const struct core *core)
         put_text(writer, core->notes[i]);
 }
 
+/* Blocks of a run are neighbours in the file, too: all of them are written. */
 static void put_counts(struct writer *writer, const struct core *core, const struct rows *rows)
 {
     uint32_t last_context = 0, last_block = 0;
     struct counts_walk walk = {0};
 
-    put(writer, rows->count_count);
-    for (const struct count *row; (row = counts_next(&core->counts, &walk));) {
-        if (!is_chosen(rows, row))
+    put(writer, rows->run_count);
+    for (const struct count_run *run; (run = counts_next(&core->counts, &walk));) {
+        if (!is_chosen(rows, run))
             continue;
-        uint32_t context = context_row(rows, counts_row_context(row));
-        uint32_t block = rows->block[counts_row_block(row)];
-        uint64_t step = number_from_signed((int64_t)block - last_block) << 1;
-        put_number(writer, step | (context != last_context));
+        uint32_t context = context_row(rows, counts_key_context(run->key));
+        uint32_t block = rows->block[counts_key_block(run->key)];
+        uint64_t step = number_from_signed((int64_t)block - last_block) << 2;
+        put_number(writer, step | (run->blocks > 1) << 1 | (context != last_context));
         if (context != last_context)
             put_number(writer, number_from_signed((int64_t)context - last_context));
-        put_number(writer, row->count);
+        put_number(writer, run->count);
+        if (run->blocks > 1)
+            put_number(writer, run->blocks - 1);
         last_context = context;
-        last_block = block;
+        last_block = block + run->blocks - 1;
     }
 }
 

@@ -67,10 +67,10 @@ static bool is_in_order(const struct block_count *rows, size_t count)
     return true;
 }
 
-/* Adds the rows of one context to those that are kept, which end before them or where they begin;
- * returns how many those are then. */
-static size_t keep(struct block_count *kept, size_t kept_count, const struct block_count *rows,
-                   size_t count)
+/* Adds the rows of one context, in order, to those that are kept, which end before them or where they
+ * begin; returns how many those are then. */
+static size_t keep(struct block_count *kept, size_t kept_count, uint32_t context,
+                   const struct block_count *rows, size_t count)
 {
     size_t before = kept_count;
 
@@ -78,7 +78,7 @@ static size_t keep(struct block_count *kept, size_t kept_count, const struct blo
         if (kept_count > before && kept[kept_count - 1].block == rows[i].block)
             kept[kept_count - 1].count += rows[i].count;
         else
-            kept[kept_count++] = rows[i];
+            kept[kept_count++] = (struct block_count){context, rows[i].block, rows[i].count};
     }
     return kept_count;
 }
@@ -90,15 +90,11 @@ size_t order_dealt(struct block_count *rows, const size_t *ends, size_t context_
 
     for (size_t i = 0; i < context_count; start = ends[i++]) {
         size_t count = ends[i] - start;
-        if (ascend(rows + start, count)) {
-            if (kept < start)
-                memmove(rows + kept, rows + start, count * sizeof *rows);
-            kept += count;
-            continue;
+        if (!ascend(rows + start, count)) {
+            scratch = memory_grow(scratch, &capacity, count, sizeof *scratch);
+            sort_blocks(rows + start, count, scratch);
         }
-        scratch = memory_grow(scratch, &capacity, count, sizeof *scratch);
-        sort_blocks(rows + start, count, scratch);
-        kept = keep(rows, kept, rows + start, count);
+        kept = keep(rows, kept, (uint32_t)i, rows + start, count);
     }
     free(scratch);
     return kept;

@@ -10,7 +10,8 @@
  * `context_count`. Returns how many rows are left. */
 size_t order_counts(struct block_count *rows, size_t count, size_t context_count);
 
-/* The same for rows that are dealt out by context already: those of context i end at ends[i]. */
+/* The same for rows that are dealt out by context already, and do not say whose they are: those of
+ * context i end at ends[i]. */
 size_t order_dealt(struct block_count *rows, const size_t *ends, size_t context_count);
 
 #endif

@@ -75,7 +75,7 @@ struct raw_rows {
     uint32_t *modules, *functions, *sites, *parts, *blocks;
     uint64_t module_count, function_count, site_count, part_count, block_count, thread_count;
     uint64_t first_thread, first_context, context_count;
-    uint64_t count_count; /* rows of counts that contexts say they have */
+    uint64_t count_count; /* blocks that contexts say their rows of counts are for */
 };
 
 static void read_contexts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
@@ -127,6 +127,8 @@ static void read_contexts(struct reader *reader, struct cursor *cursor, struct r
         context->calls = take_number(cursor);
         context->self_instructions = take_number(cursor);
         uint64_t counts = take_number(cursor);
+        if (counts > UINT32_MAX)
+            cursor->damaged = true;
         *array_push(reader->row_counts, reader->row_counts_count, reader->row_counts_capacity) =
             (uint32_t)counts;
         rows->count_count += counts;
@@ -193,12 +195,17 @@ static void read_site_pairs(struct reader *reader, struct cursor *cursor,
     free(pairs);
 }
 
+/* A context's first block that was counted, and how many follow it that were counted as often. */
+struct raw_run_of_counts {
+    uint64_t context, block, count, blocks;
+};
+
 /* Takes over the rows' blocks. */
 static void begin_counts(struct reader *reader, struct cursor *cursor, struct raw_rows *rows)
 {
     uint64_t count = take_count(cursor, 2);
 
-    if (count != rows->count_count)
+    if (rows->count_count / RAW_RUN_MOST > count)
         cursor->damaged = true;
     *array_push(reader->counts, reader->counts_count, reader->counts_capacity) =
         (struct raw_counts){
@@ -212,68 +219,99 @@ static void begin_counts(struct reader *reader, struct cursor *cursor, struct ra
     rows->blocks = NULL;
 }
 
-/* The next row; false: there is none, or it is damaged. */
-static bool next_count(struct raw_counts *counts, struct block_count *row)
+/* The next run of rows: its context and its first block; false: there is none, or it is damaged. */
+static bool next_run(struct raw_counts *counts, struct raw_run_of_counts *run)
 {
     if (!counts->left)
         return false;
     counts->left--;
     uint64_t step = take_number(&counts->cursor);
-    counts->block += (uint64_t)number_to_signed(step >> 1);
+    counts->block += (uint64_t)number_to_signed(step >> 2);
     if (step & 1)
         counts->context += (uint64_t)take_signed(&counts->cursor);
-    uint64_t times = take_number(&counts->cursor);
-    if (counts->context >= counts->context_count || counts->block >= counts->block_count)
-        counts->cursor.damaged = true;
-    if (counts->cursor.damaged)
-        return false;
-    *row = (struct block_count){
-        .context = (uint32_t)(counts->first_context + counts->context),
-        .block = counts->blocks[counts->block],
-        .count = times,
+    *run = (struct raw_run_of_counts){
+        .context = counts->context,
+        .block = counts->block,
+        .count = take_number(&counts->cursor),
+        .blocks = 1 + (step & 2 ? take_number(&counts->cursor) : 0),
     };
-    return true;
+    if (counts->context >= counts->context_count || counts->block >= counts->block_count ||
+        run->blocks > RAW_RUN_MOST || run->blocks > counts->block_count - counts->block)
+        counts->cursor.damaged = true;
+    counts->block += run->blocks - 1;
+    return !counts->cursor.damaged;
 }
 
-/* Each row of a file to its context, which has room for them from next[] to ends[]. */
-static bool deal_file(const struct reader *reader, struct raw_counts counts, const uint32_t *moved,
-                      size_t *next, const size_t *ends)
-{
-    struct block_count row;
+/* Where the rows of contexts go. */
+struct places {
+    size_t *next; /* by context as it was read: where its next row goes */
+    size_t *ends; /* and where its last one is to end */
+};
 
-    while (next_count(&counts, &row)) {
-        if (moved)
-            row.context = moved[row.context];
-        if (next[row.context] == ends[row.context])
+/* Each row of a file to its context, which is said when all are in order. */
+static bool deal_file(const struct reader *reader, struct raw_counts counts,
+                      const struct places *places)
+{
+    struct block_count *rows = reader->profile->counts;
+    const size_t count = reader->profile->count_capacity;
+    struct raw_run_of_counts run;
+
+    while (next_run(&counts, &run)) {
+        size_t *next = &places->next[counts.first_context + run.context];
+        if (run.blocks > count - *next)
             return false;
-        reader->profile->counts[next[row.context]++] = row;
+        struct block_count *to = rows + *next;
+        *next += run.blocks;
+        for (uint64_t i = 0; i < run.blocks; i++)
+            to[i] = (struct block_count){.block = counts.blocks[run.block + i], .count = run.count};
     }
+    for (uint64_t i = 0; i < counts.context_count; i++)
+        if (places->next[counts.first_context + i] != places->ends[counts.first_context + i])
+            return false;
     return take(&counts.cursor) == RAW_END && !counts.cursor.damaged;
 }
 
-/* `moved`: where contexts went; NULL: they are where they were. Returns the first file that is damaged,
- * or how many files there are. */
-static size_t deal_counts(struct reader *reader, const uint32_t *moved)
+/* `moved`: where contexts went; NULL: they are where they were. Sets where the rows of each end, as
+ * contexts are now. */
+static void find_places(struct reader *reader, const uint32_t *moved, struct places *places,
+                        size_t *ends)
 {
-    struct profile *profile = reader->profile;
-    const size_t contexts = profile->context_count;
-    size_t *ends = memory_allocate_zeroed(contexts + 1, sizeof *ends);
-    size_t *next = memory_allocate((contexts + 1) * sizeof *next);
-    size_t file = 0, total = 0;
+    size_t total = 0;
 
     for (size_t i = 0; i < reader->row_counts_count; i++)
         ends[moved ? moved[i] : i] += reader->row_counts[i];
-    for (size_t i = 0; i < contexts; i++) {
-        next[i] = total;
-        total = ends[i] += total;
+    for (size_t i = 0; i < reader->profile->context_count; i++) {
+        size_t count = ends[i];
+        ends[i] = total;
+        total += count;
     }
-    profile->count_capacity = total;
-    profile->counts = memory_allocate(total * sizeof *profile->counts);
-    while (file < reader->counts_count &&
-           deal_file(reader, reader->counts[file], moved, next, ends))
+    for (size_t i = 0; i < reader->row_counts_count; i++) {
+        size_t *end = &ends[moved ? moved[i] : i];
+        places->next[i] = *end;
+        places->ends[i] = *end += reader->row_counts[i];
+    }
+    reader->profile->count_capacity = total;
+}
+
+/* Returns the first file that is damaged, or how many files there are. */
+static size_t deal_counts(struct reader *reader, const uint32_t *moved)
+{
+    struct profile *profile = reader->profile;
+    struct places places = {
+        .next = memory_allocate(reader->row_counts_count * sizeof *places.next),
+        .ends = memory_allocate(reader->row_counts_count * sizeof *places.ends),
+    };
+    size_t *ends = memory_allocate_zeroed(profile->context_count, sizeof *ends);
+    size_t file = 0;
+
+    find_places(reader, moved, &places, ends);
+    profile->counts = memory_allocate(profile->count_capacity * sizeof *profile->counts);
+    while (file < reader->counts_count && deal_file(reader, reader->counts[file], &places))
         file++;
-    profile->count_count = order_dealt(profile->counts, next, contexts);
-    free(next);
+    free(places.next);
+    free(places.ends);
+    if (file == reader->counts_count)
+        profile->count_count = order_dealt(profile->counts, ends, profile->context_count);
     free(ends);
     return file;
 }

@@ -13,8 +13,9 @@ struct taking {
      * from the beginning and says no more, few looks at it wait for memory. */
     uint32_t *children;
     size_t child_slots;
-    struct block_count *rows; /* of lines: their numbers stand for blocks, to be put in order */
-    size_t row_count, row_capacity;
+    /* Of lines: their numbers stand for blocks, to be put in order. At most one for each old context. */
+    struct block_count *rows;
+    size_t row_count;
 };
 
 static bool is_line(const struct context *context)
@@ -33,7 +34,7 @@ static bool has_lines(const struct profile *profile)
 static void add_row(struct taking *taking, uint32_t context, uint32_t line, uint64_t instructions)
 {
     if (line && instructions)
-        *array_push(taking->rows, taking->row_count, taking->row_capacity) =
+        taking->rows[taking->row_count++] =
             (struct block_count){.context = context, .block = line, .count = instructions};
 }
 
@@ -115,6 +116,7 @@ uint32_t *raw_take_lines_out(struct profile *profile)
         return NULL;
     taking.moved = memory_allocate(profile->context_count * sizeof *taking.moved);
     taking.line = memory_allocate(profile->context_count * sizeof *taking.line);
+    taking.rows = memory_allocate(profile->context_count * sizeof *taking.rows);
     for (taking.child_slots = 1; taking.child_slots < 2 * profile->context_count;)
         taking.child_slots *= 2;
     taking.children = memory_allocate_zeroed(taking.child_slots, sizeof *taking.children);

@@ -33,7 +33,7 @@ struct raw_jit {
 struct raw_counts {
     struct cursor cursor;
     uint64_t left;           /* rows */
-    uint64_t context, block; /* of the last row */
+    uint64_t context, block; /* of the last row's last block */
     uint64_t first_context, context_count, block_count;
     uint32_t *blocks; /* the profile's, by the file's numbers */
 };
@@ -42,7 +42,7 @@ struct reader {
     struct profile *profile;
     struct raw_counts *counts; /* of each file */
     size_t counts_count, counts_capacity;
-    uint32_t *row_counts; /* by context: how many rows of counts it has */
+    uint32_t *row_counts; /* by context: how many blocks its rows of counts are for */
     size_t row_counts_count, row_counts_capacity;
     struct raw_jit *jit;    /* by module of the file that is being read */
     struct raw_line *lines; /* of the same file */

@@ -98,7 +98,7 @@ static void counters_that_push_each_other_out_are_kept(void **state)
             count(&counts, key << 20 | 5, round * (key % 7 + 1));
     counts_flush(&counts);
     struct counts_walk walk = {0};
-    for (const struct count *row; (row = counts_next(&counts, &walk));) {
+    for (const struct count_run *row; (row = counts_next(&counts, &walk));) {
         uint64_t key = row->key >> 20;
         assert_true(key < keys && !seen[key]);
         seen[key] = 1;
@@ -135,8 +135,8 @@ static uint64_t sum_of_rows(const struct counts *counts, uint64_t key, size_t *r
 
     *rows = 0;
     struct counts_walk walk = {0};
-    for (const struct count *row; (row = counts_next(counts, &walk));) {
-        if (row->key != key)
+    for (const struct count_run *row; (row = counts_next(counts, &walk));) {
+        if (key < row->key || key >= row->key + row->blocks)
             continue;
         sum += row->count;
         ++*rows;
@@ -175,6 +175,38 @@ static void late_rows_add_up(void **state)
     assert_int_equal(sum_of_rows(&counts, (uint64_t)1 << 62 | 4, &rows), (uint64_t)1 << 62);
 }
 
+/* Neighbouring blocks that were counted as often are one run, up to a length; block 0 is in none. */
+static void late_rows_of_neighbours_are_runs(void **state)
+{
+    static const struct {
+        uint64_t block, count;
+    } rows[] = {{0, 7}, {1, 7}, {2, 7}, {3, 7}, {4, 8}, {6, 8}, {5, 8}};
+    static const struct count_run runs[] = {{0, 7, 1}, {1, 7, 3}, {4, 8, 1}, {6, 8, 1}, {5, 8, 1}};
+    const uint64_t context = tree_key(9), other = tree_key(10);
+    const struct count_run *run;
+    struct counts counts;
+
+    (void)state;
+    counts_init(&counts);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        counts_add_late(&counts, context + rows[i].block, rows[i].count);
+    for (uint64_t block = 1; block <= 2 * RAW_RUN_MOST + 1; block++)
+        counts_add_late(&counts, other + block, 3);
+    struct counts_walk walk = {0};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        run = counts_next(&counts, &walk);
+        assert_int_equal(run->key, context + runs[i].key);
+        assert_int_equal(run->count, runs[i].count);
+        assert_int_equal(run->blocks, runs[i].blocks);
+    }
+    for (uint64_t block = 1; block <= 2 * RAW_RUN_MOST + 1; block += RAW_RUN_MOST) {
+        run = counts_next(&counts, &walk);
+        assert_int_equal(run->key, other + block);
+        assert_int_equal(run->blocks, block < 2 * RAW_RUN_MOST ? RAW_RUN_MOST : 1);
+    }
+    assert_null(counts_next(&counts, &walk));
+}
+
 /* No row says less than nothing. */
 static void what_is_taken_back_late_is_joined_with_its_row(void **state)
 {
@@ -203,8 +235,9 @@ static void rows_know_their_context_and_block(void **state)
             counts_add(&counts, tree_key(context) + block, context + 1000 * block);
     assert_int_equal(counts.row_count, CONTEXTS * BLOCKS);
     struct counts_walk walk = {0};
-    for (const struct count *row; (row = counts_next(&counts, &walk));)
-        assert_int_equal(row->count, counts_row_context(row) + 1000 * counts_row_block(row));
+    for (const struct count_run *row; (row = counts_next(&counts, &walk));)
+        assert_int_equal(row->count,
+                         counts_key_context(row->key) + 1000 * counts_key_block(row->key));
     assert_int_equal(counts_get(&counts, tree_key(7) + 2), 2007);
     assert_int_equal(counts_get(&counts, tree_key(7) + BLOCKS + 1), 0);
 }
@@ -312,6 +345,7 @@ int main(void)
         TEST(counters_that_push_each_other_out_are_kept),
         TEST(a_flush_leaves_nothing_to_count_twice),
         TEST(late_rows_add_up),
+        TEST(late_rows_of_neighbours_are_runs),
         TEST(what_is_taken_back_late_is_joined_with_its_row),
         TEST(rows_know_their_context_and_block),
         TEST(sites_have_one_number_each),

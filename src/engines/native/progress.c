@@ -29,8 +29,9 @@ static uint64_t total(void)
     sum = line_counters_instructions();
     counts_flush(&core.counts);
     struct counts_walk walk = {0};
-    for (const struct count *row; (row = counts_next(&core.counts, &walk));)
-        sum += row->count * core.blocks[counts_row_block(row)].instructions;
+    for (const struct count_run *run; (run = counts_next(&core.counts, &walk));)
+        for (uint32_t i = 0; i < run->blocks; i++)
+            sum += run->count * core.blocks[counts_key_block(run->key) + i].instructions;
     return sum;
 }
 
