@@ -71,9 +71,9 @@ struct rows {
     uint32_t context_count, site_count, block_count, part_count, function_count, module_count;
     uint32_t function_capacity, module_capacity;
     uint64_t run_count; /* of counts */
-    uint64_t *self;   /* instructions, as `context` */
-    uint32_t *counts; /* rows of counts, as `context` */
-    uint8_t *off;     /* as `context`: ran here, while recording was off or for nothing */
+    uint64_t *self;     /* instructions, as `context` */
+    uint32_t *counts;   /* rows of counts, as `context` */
+    uint8_t *off;       /* as `context`: ran here, while recording was off or for nothing */
     uint64_t unrecorded;
 };
 

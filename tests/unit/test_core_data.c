@@ -3,6 +3,7 @@
  */
 #include "core_script.h"
 
+#include "core/raw.h"
 #include "core/sort.h"
 #include "core/text.h"
 #include <stdlib.h>
