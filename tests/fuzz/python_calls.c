@@ -10,8 +10,21 @@
  * through: it jumps over the instruction that tells. Every call ends once, and that is told. */
 #define COUNTED (PY_VERSION_HEX >> 16 == 0x030b ? PyTrace_RETURN : PyTrace_CALL)
 
-static PyObject *calls, *codes, *lines;
+/* From 3.14 on a generator that is given up at a plain `yield` is thrown into only where somebody
+ * watches; otherwise its frame is cleared and nothing runs. Such a call ends with nothing done in it,
+ * but for what ends with what it held. */
+#define IS_DOUBTFUL (PY_VERSION_HEX >= 0x030e0000)
+
+static PyObject *calls, *doubtful, *codes, *lines;
 static int of_lines;
+
+/* Calls that are not over and have done nothing, as far as events tell. */
+#define MOST_IDLE 64
+static struct {
+    PyFrameObject *frame;
+    PyObject *key;
+} idle[MOST_IDLE];
+static int idle_count;
 
 /* Those that were compiled from a file of its own, or are made by it. */
 static int is_own(PyCodeObject *code)
@@ -63,15 +76,36 @@ static void add(PyObject *counts, PyObject *key)
     Py_DECREF(count);
 }
 
-static void note_call(PyFrameObject *frame)
+static void note_call(PyFrameObject *frame, PyCodeObject *code)
 {
+    int suspends = code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
     PyObject *path = path_of(frame);
     PyObject *key = PyList_AsTuple(path);
 
     if (PyTuple_Size(key) <= LONGEST)
         add(calls, key);
-    Py_DECREF(key);
+    if (IS_DOUBTFUL && suspends && idle_count < MOST_IDLE) {
+        idle[idle_count].frame = frame;
+        idle[idle_count++].key = key;
+    } else {
+        Py_DECREF(key);
+    }
     Py_DECREF(path);
+}
+
+/* Calls above this one are over. */
+static void note_event(PyFrameObject *frame, int failed)
+{
+    int at = idle_count;
+
+    while (at > 0 && idle[at - 1].frame != frame)
+        at--;
+    if (!at)
+        return;
+    if (failed && PyTuple_Size(idle[at - 1].key) <= LONGEST)
+        add(doubtful, idle[at - 1].key);
+    while (idle_count >= at)
+        Py_DECREF(idle[--idle_count].key);
 }
 
 static void note_line(PyFrameObject *frame, PyCodeObject *code)
@@ -88,11 +122,12 @@ static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *argume
     PyObject *type, *value, *traceback;
 
     (void)self;
-    (void)argument;
     PyErr_Fetch(&type, &value, &traceback);
+    if (what != PyTrace_CALL)
+        note_event(frame, what == PyTrace_RETURN && !argument);
     if (is_own(code)) {
         if (!of_lines && what == COUNTED)
-            note_call(frame);
+            note_call(frame, code);
         if (of_lines && what == PyTrace_CALL)
             PyObject_SetAttrString((PyObject *)frame, "f_trace_opcodes", Py_True);
         if (of_lines)
@@ -129,8 +164,8 @@ static PyMethodDef methods[] = {
     {"stop", stop, METH_VARARGS, NULL},
     {0},
 };
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "python_calls", .m_size = -1,
-                                        .m_methods = methods};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "python_calls",
+                                        .m_size = -1, .m_methods = methods};
 
 PyMODINIT_FUNC PyInit_python_calls(void)
 {
@@ -139,9 +174,11 @@ PyMODINIT_FUNC PyInit_python_calls(void)
     of_lines = getenv("OWN_LINES") != NULL;
     PyModule_AddIntConstant(module, "of_lines", of_lines);
     PyModule_AddObject(module, "calls", calls = PyDict_New());
+    PyModule_AddObject(module, "doubtful", doubtful = PyDict_New());
     PyModule_AddObject(module, "codes", codes = PyDict_New());
     PyModule_AddObject(module, "lines", lines = PyDict_New());
     Py_INCREF(calls);
+    Py_INCREF(doubtful);
     Py_INCREF(codes);
     Py_INCREF(lines);
     return module;

@@ -1,6 +1,7 @@
 """Runs a program's main() under python_calls and writes what that saw, as JSON lines, to a file for each
-process: `python_said.py PROGRAM FILE`. [[[name, line], ...], calls], oldest first; with OWN_LINES
-set, [file, line, whether it ran], of those that ran and that CPython may be at for a moment."""
+process: `python_said.py PROGRAM FILE`. [[[name, line], ...], calls, how many of them may be the hook's
+doing], oldest first; with OWN_LINES set, [file, line, whether it ran], of those that ran and that
+CPython may be at for a moment."""
 import dis
 import importlib.util
 import json
@@ -35,7 +36,7 @@ def write():
             codes = [python_calls.codes[number] for number in reversed(path)]
             names = [(getattr(code, "co_qualname", code.co_name), code.co_firstlineno)
                      for code in codes]
-            print(json.dumps([names, count]), file=file)
+            print(json.dumps([names, count, python_calls.doubtful.get(path, 0)]), file=file)
         for name, line in python_calls.lines:
             print(json.dumps([name, line, True]), file=file)
         for line in passed:
@@ -58,6 +59,7 @@ if python_calls.of_lines:
 spec.loader.exec_module(program)
 os._exit = written_leave
 os.register_at_fork(after_in_child=python_calls.calls.clear)
+os.register_at_fork(after_in_child=python_calls.doubtful.clear)
 threading.setprofile(python_calls.watch)
 threading.settrace(python_calls.watch)
 python_calls.watch()
