@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,5 +67,31 @@ int file_read_ordinary(struct file_bytes *file, const char *path, size_t largest
 void file_free(struct file_bytes *file)
 {
     free(file->bytes);
+    *file = (struct file_bytes){0};
+}
+
+int file_map(struct file_bytes *file, const char *path, struct error *error)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status = {0};
+
+    *file = (struct file_bytes){0};
+    if (descriptor < 0)
+        return error_set_errno(error, "%s", path);
+    void *memory = MAP_FAILED;
+    if (!fstat(descriptor, &status) && status.st_size)
+        memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE,
+                      descriptor, 0);
+    close(descriptor);
+    if (memory == MAP_FAILED)
+        return error_set(error, "%s: cannot be read, or is empty", path);
+    *file = (struct file_bytes){.bytes = memory, .size_bytes = (size_t)status.st_size};
+    return OK;
+}
+
+void file_unmap(struct file_bytes *file)
+{
+    if (file->bytes)
+        munmap(file->bytes, file->size_bytes);
     *file = (struct file_bytes){0};
 }

@@ -21,4 +21,9 @@ int file_read_ordinary(struct file_bytes *file, const char *path, size_t largest
                        struct error *error);
 void file_free(struct file_bytes *file);
 
+/* A large file that nobody makes shorter meanwhile, and that is not empty: read where it is. Without the
+ * 0 behind it. */
+int file_map(struct file_bytes *file, const char *path, struct error *error);
+void file_unmap(struct file_bytes *file);
+
 #endif

@@ -104,7 +104,7 @@ static int read_file(const char *folder, const char *name, struct raw_file **raw
     char *path = memory_format("%s/%s", folder, name);
 
     *raw = memory_allocate_zeroed(1, sizeof **raw);
-    int result = file_read(&(*raw)->file, path, error);
+    int result = file_map(&(*raw)->file, path, error); /* was renamed: is whole, and stays */
     if (!result && !read_head(*raw))
         result = error_set(error, "%s: not a raw profile", path);
     free(path);
@@ -221,7 +221,7 @@ int raw_files_read(struct raw_files *raws, const char *folder, struct error *err
 void raw_files_free(struct raw_files *raws)
 {
     for (size_t i = 0; i < raws->count; i++) {
-        file_free(&raws->files[i]->file);
+        file_unmap(&raws->files[i]->file);
         free(raws->files[i]->engine);
         free(raws->files[i]->command);
         free(raws->files[i]);
