@@ -229,16 +229,18 @@ static bool next_run(struct raw_counts *counts, struct raw_run_of_counts *run)
     counts->block += (uint64_t)number_to_signed(step >> 2);
     if (step & 1)
         counts->context += (uint64_t)take_signed(&counts->cursor);
+    uint64_t times = take_number(&counts->cursor);
+    uint64_t further = step & 2 ? take_number(&counts->cursor) : 0;
+    if (counts->context >= counts->context_count || counts->block >= counts->block_count ||
+        further >= RAW_RUN_MOST || further >= counts->block_count - counts->block)
+        counts->cursor.damaged = true;
     *run = (struct raw_run_of_counts){
         .context = counts->context,
         .block = counts->block,
-        .count = take_number(&counts->cursor),
-        .blocks = 1 + (step & 2 ? take_number(&counts->cursor) : 0),
+        .count = times,
+        .blocks = 1 + further,
     };
-    if (counts->context >= counts->context_count || counts->block >= counts->block_count ||
-        run->blocks > RAW_RUN_MOST || run->blocks > counts->block_count - counts->block)
-        counts->cursor.damaged = true;
-    counts->block += run->blocks - 1;
+    counts->block += further;
     return !counts->cursor.damaged;
 }
 
