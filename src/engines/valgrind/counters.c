@@ -5,12 +5,14 @@
 
 #include <stddef.h>
 
-#define GROUP_BLOCKS 7
+#define GROUP_BLOCKS 14
 #define GROUPS       (1u << 17)
+#define MOST_BLOCKS                                                                                \
+    (1u << 30) /* between two times that all is moved; a counter has room for more */
 
 struct group {
-    uint64_t key; /* 0: none */
-    uint64_t counts[GROUP_BLOCKS];
+    uint64_t key;                 /* 0: none */
+    int32_t counts[GROUP_BLOCKS]; /* below 0: taken back after the others were moved */
 };
 
 #define GROUP_BYTES sizeof(struct group)
@@ -92,12 +94,13 @@ static void empty(struct group *group)
     uint64_t first = (group->key - context) / GROUP_BYTES * GROUP_BLOCKS;
 
     for (UInt i = 0; group->key && i < GROUP_BLOCKS; i++) {
-        if (!group->counts[i])
+        uint64_t count = (uint64_t)(int64_t)group->counts[i];
+        if (!count)
             continue;
-        counts_add_late(&core.counts, context + first + i, group->counts[i]);
+        counts_add_late(&core.counts, context + first + i, count);
         if (counters_is_evaluated(first + i))
             tree_context(&core.tree, group->key >> 32)->calls -=
-                group->counts[i] * core.blocks[first + i].instructions;
+                count * core.blocks[first + i].instructions;
         group->counts[i] = 0;
     }
 }
@@ -119,6 +122,16 @@ void counters_flush(void)
     flush_lines();
 }
 
+void counters_keep_room(ULong blocks)
+{
+    static ULong moved_at;
+
+    if (blocks - moved_at < MOST_BLOCKS)
+        return;
+    counters_flush();
+    moved_at = blocks;
+}
+
 void counters_add(struct context *context, uint32_t block, int64_t times)
 {
     uint64_t key = group_key(context, block);
@@ -127,17 +140,17 @@ void counters_add(struct context *context, uint32_t block, int64_t times)
         context->calls += (uint64_t)times * core.blocks[block].instructions;
     if (group_at(key)->key != key)
         slow_count(key);
-    group_at(key)->counts[block % GROUP_BLOCKS] += (uint64_t)times;
+    group_at(key)->counts[block % GROUP_BLOCKS] += (int32_t)times;
 }
 
 uint64_t counters_get(const struct context *context, uint32_t block)
 {
     uint64_t key = group_key(context, block);
     const struct group *group = group_at(key);
-    uint64_t here = group->key == key ? group->counts[block % GROUP_BLOCKS] : 0;
+    int64_t here = group->key == key ? group->counts[block % GROUP_BLOCKS] : 0;
 
     uint64_t counted = counters_is_evaluated(block) ? context->counters : context->key;
-    return here + counts_get(&core.counts, counted + block);
+    return (uint64_t)here + counts_get(&core.counts, counted + block);
 }
 
 void counters_emit(const struct block_info *info, const struct segment *segment, IRExpr *current,
@@ -165,5 +178,5 @@ void counters_emit(const struct block_info *info, const struct segment *segment,
     IRExpr *group = ir_op(Iop_And64, key, ir_word((GROUPS - 1) * GROUP_BYTES));
     IRExpr *other = ir_op(Iop_CmpNE64, key, ir_load(group, (Addr)groups));
     IR_CALL_IF(other, slow_count, mkIRExprVec_1(key));
-    ir_add_to(group, (Addr)&groups->counts[block % GROUP_BLOCKS], times);
+    ir_add_to_half(group, (Addr)&groups->counts[block % GROUP_BLOCKS], times);
 }

@@ -5,13 +5,17 @@
  * (context, block): counters of blocks with neighbouring numbers, which were first executed one
  * after the other, lie side by side in a group, behind one key:
  *
- *     key   = context.key + 64 * (block / 7)
+ *     key   = context.key + 64 * (block / 14)
  *     group = groups[key / 64 % GROUPS]
- *     hit   : group.key == key    ->  group.counts[block % 7] += 1
+ *     hit   : group.key == key    ->  group.counts[block % 14] += 1
  *     miss  : slow_count, which adds the old group's counts to the core's and begins a new one
  *
  * A group is a cache line, and context.key spreads contexts over the cache. It is large (8 MB, used
  * as far as the program needs it) because a miss costs as much as a hundred hits.
+ *
+ * A count is half a word, so that a context needs few of those lines: what it costs to count where many
+ * contexts take turns is mostly waiting for them. No block adds more than one to a counter each time
+ * that it runs, so before one of them can be full all are moved to the core (counters_keep_room).
  *
  * Nobody asks which of the evaluator's own lines ran for which Python line. So its blocks are counted
  * for the Python function (context.counters has its key, there and in its lines), whichever line is
@@ -42,5 +46,8 @@ uint64_t counters_get(const struct context *context, uint32_t block);
 
 /* Moves everything to core.counts. */
 void counters_flush(void);
+/* The same if so many blocks have run since that a counter could get full. `blocks`: that have run in all;
+ * to be asked each time that Valgrind begins to run some. */
+void counters_keep_room(ULong blocks);
 
 #endif

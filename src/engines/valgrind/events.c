@@ -2,6 +2,7 @@
  * events.c: what the core of Valgrind tells: mappings, threads, signals, forks, system calls.
  */
 #include "children.h"
+#include "counters.h"
 #include "engine.h"
 
 #include "core/platform.h"
@@ -136,7 +137,7 @@ static Bool handler_begins;
 
 static void on_start_client_code(ThreadId tid, ULong blocks)
 {
-    (void)blocks;
+    counters_keep_room(blocks);
     environment_begin(tid);
     enter_thread(tid);
     if (handler_begins)

@@ -73,6 +73,20 @@ void ir_add_to(IRExpr *base, Long offset, IRExpr *value)
     ir_store(base, offset, ir_op(Iop_Add64, ir_load(base, offset), value));
 }
 
+static IRExpr *half_of(IRExpr *word)
+{
+    return word->tag == Iex_Const ? IRExpr_Const(IRConst_U32((UInt)word->Iex.Const.con->Ico.U64))
+                                  : assign(IRExpr_Unop(Iop_64to32, word), Ity_I32);
+}
+
+void ir_add_to_half(IRExpr *base, Long offset, IRExpr *value)
+{
+    IRExpr *half = assign(IRExpr_Load(Iend_LE, Ity_I32, place(base, offset)), Ity_I32);
+    IRExpr *sum = assign(IRExpr_Binop(Iop_Add32, half, half_of(value)), Ity_I32);
+
+    ir_store(base, offset, sum);
+}
+
 IRExpr *ir_register(Int offset)
 {
     return assign(IRExpr_Get(offset, Ity_I64), Ity_I64);

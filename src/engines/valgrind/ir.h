@@ -26,8 +26,9 @@ IRExpr *ir_widen(IRExpr *condition);
 
 IRExpr *ir_load(IRExpr *base, Long offset);
 void ir_store(IRExpr *base, Long offset, IRExpr *value);
-/* memory[base + offset] += value */
+/* memory[base + offset] += value, a word; half a word */
 void ir_add_to(IRExpr *base, Long offset, IRExpr *value);
+void ir_add_to_half(IRExpr *base, Long offset, IRExpr *value);
 
 /* The running thread's `struct hot` lies in Valgrind's shadow registers, at no more cost than the
  * program's own registers. */
