@@ -10,12 +10,20 @@
 
 static uint64_t depth_of(const struct thread *thread)
 {
-    return thread->hot->top - thread->stack->base;
+    return (uintptr_t)thread->hot->top - (uintptr_t)thread->stack->base;
 }
 
 static struct python_entry *newest(const struct python_frames *frames)
 {
     return &frames->items[frames->count - 1];
+}
+
+void python_count_frames(const struct core *core, struct thread *thread)
+{
+    struct python_frames *frames = &thread->stack->python;
+
+    if (thread->hot->python_top != &core->python.nobody + 1)
+        frames->count = thread->hot->python_top - frames->items;
 }
 
 void python_frames_release(struct python_frames *frames)
@@ -296,6 +304,7 @@ void python_line_changed(struct core *core, struct thread *thread)
     struct python_frames *frames = &thread->stack->python;
     struct hot *hot = thread->hot;
 
+    python_count_frames(core, thread);
     if (!frames->count || !newest(frames)->place.lines ||
         newest(frames)->frame != hot->python_frame)
         return;
@@ -569,9 +578,12 @@ void python_frame_changed(struct core *core, struct thread *thread, uint64_t fra
         thread->hot->python_frame = frame;
         return;
     }
+    python_count_frames(core, thread);
     drop_deeper(frames, depth);
-    if (is_before(core, frames, depth, frame))
+    if (is_before(core, frames, depth, frame)) {
+        thread->hot->python_top = frames->items + frames->count;
         return;
+    }
     thread->hot->python_frame = frame;
     learn_word(core->python.module, thread);
     if (frames->count && newest(frames)->depth == depth && newest(frames)->base) {
@@ -627,12 +639,12 @@ void python_enter(struct core *core, struct thread *thread, struct python_module
     struct python_frames *frames = &thread->stack->python;
     uint64_t frame = current_frame(module, state);
     /* Frames run in the evaluator, or in the instructions that it calls. */
-    uint64_t depth = depth_of(thread) + (module->handlers != NULL);
-
+    uint64_t depth = depth_of(thread) + (module->handlers ? sizeof(struct stack_entry) : 0);
     struct python_frame memory, to_run;
     bool runs = called && python_read_called_frame(module, called, &to_run);
 
     core->python.module = module;
+    python_count_frames(core, thread);
     if (runs)
         expect_call(core, thread->hot->current, called, &to_run);
     thread->hot->python_state = state;
@@ -658,6 +670,7 @@ void python_leave(struct core *core, struct thread *thread)
     struct python_frames *frames = &thread->stack->python;
     uint64_t depth = depth_of(thread);
 
+    python_count_frames(core, thread);
     while (frames->count && newest(frames)->depth >= depth)
         frames->count--;
     python_stack_loaded(core, thread);

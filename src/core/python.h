@@ -147,7 +147,7 @@ struct python_place {
 struct python_entry {
     uint64_t frame;          /* of a base: the frame below it */
     struct context *context; /* in which the frame runs; of a base the evaluator's */
-    uint64_t depth;          /* of the shadow stack */
+    uint64_t depth;          /* of the shadow stack, in bytes */
     uint64_t state;          /* CPython's thread state */
     uint64_t word;           /* hot.python_word */
     bool base;
@@ -155,13 +155,17 @@ struct python_entry {
 };
 
 /* The Python frames of a stack. In front of the oldest one is an entry that is deeper than any stack:
- * inline code that looks for an older one finds that. */
+ * inline code that looks for an older one finds that. Of the stack that a thread runs on, inline code
+ * says in hot.python_top alone how many there are: python_count_frames. */
 struct python_frames {
     struct python_entry *items;
     size_t count, capacity;
 };
 
 void python_frames_release(struct python_frames *frames);
+
+/* Brings thread->stack->python.count up to date. */
+void python_count_frames(const struct core *core, struct thread *thread);
 
 struct python_known_code;
 struct python_texts;

@@ -279,7 +279,6 @@ void core_swap(struct core *core, struct thread *thread)
     struct stack *stack = thread->stack;
     struct stack_entry *call = thread->hot->top - 1;
 
-    (void)core;
     if (call <= stack->base || call->return_address & (STACK_SIGNAL_MARK | STACK_SWAP_MARK))
         return;
     if (!stack->swapped)
@@ -294,6 +293,7 @@ void core_swap(struct core *core, struct thread *thread)
     }
     saved->entry_count = thread->hot->top - stack->base;
     saved->entries = copy_of(stack->base, saved->entry_count * sizeof *saved->entries);
+    python_count_frames(core, thread);
     saved->python_count = stack->python.count;
     saved->python = copy_of(stack->python.items, saved->python_count * sizeof *saved->python);
     saved->plane = stack->plane;
@@ -317,8 +317,8 @@ static void go_on(struct core *core, struct thread *thread, const struct swapped
     stack->plane = saved->plane;
     thread->hot->top = stack->base + saved->entry_count;
     thread->hot->current = newest(saved)->context;
-    core_resume(core, thread);
     python_stack_loaded(core, thread);
+    core_resume(core, thread);
     core->repairs[REPAIR_STACK_SWITCH]++;
 }
 

@@ -279,6 +279,7 @@ static void move_to_plane(struct core *core, struct stack *stack, struct hot *ho
 
 void core_resume(struct core *core, struct thread *thread)
 {
+    python_count_frames(core, thread);
     move_to_plane(core, thread->stack, thread->hot);
     core_keep_room(core, thread);
 }
@@ -308,6 +309,7 @@ void stack_save(struct core *core, struct thread *thread)
     stack->saved.current = thread->hot->current;
     stack->saved.top = thread->hot->top;
     stack->saved.pending_site = thread->hot->pending_site;
+    python_count_frames(core, thread);
     suspended_insert(core, stack);
 }
 

@@ -37,10 +37,8 @@ static bool has_lines(void)
 /* rax = the depth of the shadow stack */
 static void emit_depth(struct emitter *e)
 {
-    _Static_assert(sizeof(struct stack_entry) == 32, "shifted by 5");
     vectors_emit_load_top(e, RAX);
     op_thread(e, OP_SUB, RAX, FIELD(hot.base));
-    emit_bytes(e, "\x48\xc1\xf8\x05", 4); /* sar rax, 5 */
 }
 
 /* ---- events ---- */
@@ -101,7 +99,8 @@ static void emit_base(struct emitter *e, const struct python_module *module, boo
     emit_load_current(e, RAX);
     op_far(e, OP_STORE, RAX, RDX, OWN(context));
     set_constant(e, RDX, OWN(base), 1);
-    set_constant(e, RDX, OWN(place.lines), 0);
+    if (has_lines())
+        set_constant(e, RDX, OWN(place.lines), 0);
 }
 
 /* The base alone. */
@@ -114,7 +113,7 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
     emit_base(e, module, false);
     emit_prefetch(e, RAX,
                   offsetof(struct context, slots[2])); /* a frame will be looked for there */
-    emit_set_top(e, 1, 1);
+    emit_set_top(e, 1);
     if (has_lines())
         emit_no_line(e);
     else
@@ -125,7 +124,7 @@ static void emit_enter(struct emitter *e, const struct python_module *module)
 static void emit_frame_back(struct emitter *e, const struct python_layout *layout)
 {
     emit_store(e, FIELD(hot.python_frame), RAX);
-    emit_set_top(e, -1, -1);
+    emit_set_top(e, -1);
     emit_load_current(e, RCX);
     if (has_lines())
         vectors_emit_settle_line(e, RCX);
@@ -160,32 +159,31 @@ static void emit_refuse_shim(struct emitter *e, const struct python_layout *layo
     jump_if(e, IF_NOT_BELOW, slow);
 }
 
-/* rcx = the function whose code the frame in thread.target runs, if the thread knows it; rax = where a
- * context has its slot for it. The new entry at rdx has its lines. */
+/* rax = the slot of the code that the frame in rcx runs, if the thread knows it. */
 static void emit_code(struct emitter *e, const struct python_layout *layout)
 {
-    emit_load(e, RCX, FIELD(target));
     emit_frame_code(e, layout);
     emit_code_slot(e);
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct python_code_slot, code));
     jump_if(e, IF_NOT_EQUAL, slow);
-    if (has_lines())
-        emit_code_lines(e, layout);
-    op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct python_code_slot, function));
-    op_memory32(e, OP_LOAD, RAX, RAX, offsetof(struct python_code_slot, beside));
 }
 
-/* rax = the child of the context in rdx for the function in rcx: in its slot at rax beside the
- * context, or in the table of children. */
-static void emit_child(struct emitter *e)
+/* rcx = the function whose code's slot is in rax; rax = the slot for it beside the context of the newest
+ * entry, rdx one past it. A jump to be ended, if that slot has another's. */
+static uint8_t *emit_slot_beside(struct emitter *e)
 {
-    op_register(e, OP_ADD, RAX, RDX);
+    op_memory(e, OP_LOAD, RCX, RAX, offsetof(struct python_code_slot, function));
+    op_memory32(e, OP_LOAD, RAX, RAX, offsetof(struct python_code_slot, beside));
+    op_far(e, OP_ADD, RAX, RDX, NEWEST(context));
     op_memory(e, OP_COMPARE, RCX, RAX, offsetof(struct context_slot, site));
-    uint8_t *elsewhere = jump_ahead(e, IF_NOT_EQUAL);
-    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct context_slot, child));
-    emit_bytes(e, "\xeb\x00", 2); /* jmp over the rest */
-    uint8_t *found = e->out;
-    end_short_jump(e, elsewhere);
+    return jump_far_ahead(e, IF_NOT_EQUAL);
+}
+
+/* rax = the child for the function in rcx of the context of the newest entry, rdx one past it, which is
+ * lost: in the table of children. */
+static void emit_child_in_table(struct emitter *e)
+{
+    op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
     emit_child_slot(e, RDX, PYTHON_SITE);
     emit_bytes(e, "\x8d\x04\x48", 3); /* lea eax, [rax + rcx * 2] */
     emit_child_address(e);
@@ -196,29 +194,36 @@ static void emit_child(struct emitter *e)
     op_memory(e, OP_COMPARE, RCX, RAX, SLOT(key));
     jump_if(e, IF_NOT_EQUAL, slow);
     op_memory(e, OP_LOAD, RAX, RAX, SLOT(child));
-    end_short_jump(e, found);
 }
 
-/* What ran is for the context in rdx; one more call of the one in rax, which is counted with what
- * runs there; but lines have contexts of their own. Loses rcx. */
-static void emit_count_call(struct emitter *e, const struct python_layout *layout)
+/* What ran is for the context of the newest entry, rdx one past it; one more call of what the frame that
+ * comes next runs in, which is counted with what runs there. Loses rcx. */
+static void emit_count_call(struct emitter *e, const struct python_layout *layout, bool brings)
 {
-    if (has_lines())
-        vectors_emit_settle_line(e, RDX);
-    emit_load(e, RCX, FIELD(target));
+    emit_next_frame(e, RCX, brings);
     uint8_t *made = jump_if_made(e, layout);
-    if (has_lines())
-        emit_increment(e, RAX, CONTEXT(calls));
-    else
-        vectors_emit_settle(e, RDX, true);
+    op_far(e, OP_LOAD, RCX, RDX, NEWEST(context));
+    vectors_emit_settle(e, RCX, true);
     if (!made)
         return;
     emit_bytes(e, "\xeb\x00", 2); /* jmp over the rest */
     uint8_t *counted = e->out;
     end_short_jump(e, made);
-    if (!has_lines())
-        vectors_emit_settle(e, RDX, false);
+    op_far(e, OP_LOAD, RCX, RDX, NEWEST(context));
+    vectors_emit_settle(e, RCX, false);
     end_short_jump(e, counted);
+}
+
+/* The same for lines, which have contexts of their own: that of the newest one is in rdx, that of the
+ * function in rax. */
+static void emit_count_line_call(struct emitter *e, const struct python_layout *layout)
+{
+    vectors_emit_settle_line(e, RDX);
+    emit_load(e, RCX, FIELD(target));
+    uint8_t *made = jump_if_made(e, layout);
+    emit_increment(e, RAX, CONTEXT(calls));
+    if (made)
+        end_short_jump(e, made);
 }
 
 /* The entry at rdx is of the same activation of the evaluator as the one before it. Not two words at a
@@ -246,24 +251,26 @@ static void emit_frame_push(struct emitter *e, const struct python_layout *layou
     if (!brings)
         emit_same_activation(e);
     set_constant(e, RDX, OWN(base), 0);
-    if (!has_lines())
-        set_constant(e, RDX, OWN(place.lines), 0);
-    emit_set_top(e, 1, brings ? 2 : 1);
+    emit_set_top(e, 1);
     emit_done(e);
 }
 
 /* rax = the context of the function that the frame in thread.target runs, and rdx that of the newest
- * one, which calls it; thread.python_entry = one past the newest, which rdx was. At line detail that is
- * at the line where the frame begins, whose context is in thread.python_line_context, and
- * thread.counters are where that counts. */
-static void emit_called(struct emitter *e, const struct python_layout *layout)
+ * one, which calls it; thread.python_entry = one past the newest, which rdx was. That is at the line where
+ * the frame begins, whose context is in thread.python_line_context, and thread.counters are where that
+ * counts. */
+static void emit_line_called(struct emitter *e, const struct python_layout *layout)
 {
     emit_store(e, FIELD(python_entry), RDX);
+    emit_load(e, RCX, FIELD(target));
     emit_code(e, layout);
-    op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
-    emit_child(e);
-    if (!has_lines())
-        return;
+    emit_code_lines(e, layout);
+    uint8_t *elsewhere = emit_slot_beside(e);
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct context_slot, child));
+    uint8_t *found = jump_always_ahead(e);
+    end_far_jump(e, elsewhere);
+    emit_child_in_table(e);
+    end_far_jump(e, found);
     emit_store(e, FIELD(python_called), RAX);
     emit_load(e, RDX, FIELD(python_entry));
     emit_line_first(e, layout, slow);
@@ -274,20 +281,39 @@ static void emit_called(struct emitter *e, const struct python_layout *layout)
 }
 
 /* As emit_frame_push, in the context that it is found to run in. */
+static void emit_function_called(struct emitter *e, const struct python_layout *layout, bool brings)
+{
+    emit_next_frame(e, RCX, brings);
+    emit_code(e, layout);
+    uint8_t *elsewhere = emit_slot_beside(e);
+    op_memory(e, OP_LOAD, RAX, RAX, offsetof(struct context_slot, child));
+    uint64_t found = e->address;
+    emit_count_call(e, layout, brings);
+    emit_frame_push(e, layout, brings);
+
+    end_far_jump(e, elsewhere);
+    emit_child_in_table(e);
+    emit_load(e, RDX, FIELD(hot.python_top));
+    if (brings)
+        op_far(e, OP_LEA, RDX, RDX, ENTRY_BYTES);
+    emit_jump(e, found);
+}
+
 static void emit_frame_called(struct emitter *e, const struct python_layout *layout, bool brings)
 {
-    if (has_lines()) {
-        struct jumps unknown = {0};
-        emit_known_call(e, layout, brings, &unknown);
-        emit_frame_push(e, layout, brings);
-        jumps_end(e, &unknown);
+    struct jumps unknown = {0};
+    if (!has_lines()) {
+        emit_function_called(e, layout, brings);
+        return;
     }
+    emit_known_call(e, layout, brings, &unknown);
+    emit_frame_push(e, layout, brings);
+    jumps_end(e, &unknown);
     if (brings)
         emit_store(e, FIELD(target), RSI);
-    emit_called(e, layout);
-    emit_count_call(e, layout);
-    if (has_lines())
-        emit_load(e, RAX, FIELD(python_line_context));
+    emit_line_called(e, layout);
+    emit_count_line_call(e, layout);
+    emit_load(e, RAX, FIELD(python_line_context));
     emit_load(e, RDX, FIELD(python_entry));
     emit_frame_push(e, layout, brings);
 }
@@ -323,8 +349,9 @@ static void emit_shim_push(struct emitter *e, const struct python_layout *layout
     move(e, RDX, NEWEST(context), RDX, OWN(context));
     emit_same_activation(e);
     set_constant(e, RDX, OWN(base), 0);
-    set_constant(e, RDX, OWN(place.lines), 0);
-    emit_set_top(e, 1, 1);
+    if (has_lines())
+        set_constant(e, RDX, OWN(place.lines), 0);
+    emit_set_top(e, 1);
     op_far(e, OP_LEA, RDX, RDX, ENTRY_BYTES);
 }
 
@@ -401,7 +428,7 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
     jump_if(e, IF_NOT_ABOVE, slow);
     compare_zero(e, RDX, BEFORE2(word));
     jump_if(e, IF_EQUAL, slow);
-    emit_set_top(e, -2, -2);
+    emit_set_top(e, -2);
     emit_left(e, layout, -3 * ENTRY_BYTES);
 
     end_far_jump(e, base_alone);
@@ -409,7 +436,7 @@ static void emit_leave(struct emitter *e, const struct python_layout *layout)
     jump_if(e, IF_NOT_ABOVE, slow);
     compare_zero(e, RDX, BEFORE(word));
     jump_if(e, IF_EQUAL, slow);
-    emit_set_top(e, -1, -1);
+    emit_set_top(e, -1);
     emit_left(e, layout, -2 * ENTRY_BYTES);
 }
 

@@ -14,7 +14,6 @@
 #define NEWEST(member)  (OWN(member) - ENTRY_BYTES)
 #define BEFORE(member)  (OWN(member) - 2 * ENTRY_BYTES)
 #define BEFORE2(member) (OWN(member) - 3 * ENTRY_BYTES)
-#define STACK(member)   ((uint32_t)offsetof(struct stack, member))
 
 static inline void move(struct emitter *e, unsigned from, int from_offset, unsigned to,
                         int to_offset)
@@ -28,13 +27,6 @@ static inline void set_constant(struct emitter *e, unsigned base, int32_t offset
     emit_bytes(e, "\x48\xc7", 2); /* mov qword [base + offset], value */
     emit_operand(e, 0, base, offset);
     emit_u32(e, value);
-}
-
-static inline void add_constant(struct emitter *e, unsigned base, int32_t offset, int8_t value)
-{
-    emit_bytes(e, "\x48\x83", 2); /* add qword [base + offset], value */
-    emit_operand(e, 0, base, offset);
-    emit_byte(e, value);
 }
 
 static inline void compare_zero(struct emitter *e, unsigned base, int32_t offset)
@@ -186,13 +178,9 @@ static inline void emit_room(struct emitter *e, uint64_t slow)
     jump_if(e, IF_EQUAL, slow);
 }
 
-/* The list ends `more` entries after rdx now, and has `added` ones more than before. Loses rax and
- * rcx. */
-static inline void emit_set_top(struct emitter *e, int more, int added)
+/* The list ends `more` entries after rdx now. Loses rax. */
+static inline void emit_set_top(struct emitter *e, int more)
 {
-    emit_load(e, RCX, FIELD(thread));
-    op_far(e, OP_LOAD, RCX, RCX, offsetof(struct thread, stack));
-    add_constant(e, RCX, STACK(python.count), added);
     op_far(e, OP_LEA, RAX, RDX, more * ENTRY_BYTES);
     emit_store(e, FIELD(hot.python_top), RAX);
 }

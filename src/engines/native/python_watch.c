@@ -355,6 +355,7 @@ void python_returned(struct native_thread *thread, const struct block *block)
 static void take_line(struct native_thread *thread)
 {
     const struct python_frames *frames = &thread->thread->stack->python;
+    python_count_frames(&core, thread->thread);
     struct python_entry *newest = frames->items + frames->count - 1;
     struct context *from = frames->count ? newest->context : NULL;
     python_line_changed(&core, thread->thread);
