@@ -12,9 +12,10 @@ both details, beside callgrind.
                  calls, one every four hundred instructions
     imports      only starts: modules that import many others; in no mean
 
-A script takes half a second to a second alone; recorded, starting and the contexts that it makes are a
-fifth of that. `imports` is nothing else: each of its paths is new, and with lines there are nearly twice
-as many to count.
+A script takes one and a half to three seconds alone, so that what is measured is what watching costs while
+a program works. Starting is another matter, and costs more: each of its paths is new, and with lines there
+are nearly twice as many to count. `imports` does nothing else, and --scale=0.3 shows how much of it a
+script of half a second has.
 
 A recording with the watch and one without run at the same time, on one processor, which the kernel gives
 to both in turn: so whatever else the machine does meets both alike, and what of user and system time the
@@ -45,9 +46,9 @@ SLOWEST = RECORDINGS[-1]
 WATCHES = ("off", "auto")
 ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
 # name -> file, and how often it does its work
-SCRIPTS = {"library": ("library.py", 40), "objects": ("objects.py", 14),
-           "generators": ("generators.py", 80), "arithmetic": ("arithmetic.py", 36),
-           "extreme": ("work.py", 50), "imports": ("imports.py", 1)}
+SCRIPTS = {"library": ("library.py", 120), "objects": ("objects.py", 42),
+           "generators": ("generators.py", 240), "arithmetic": ("arithmetic.py", 108),
+           "extreme": ("work.py", 150), "imports": ("imports.py", 1)}
 APART = "imports"
 
 
@@ -117,7 +118,7 @@ def mean(ratios):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--only", default=",".join(SCRIPTS))
     parser.add_argument("--python", default="/usr/bin/python3")

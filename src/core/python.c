@@ -1,6 +1,6 @@
-#include "core/python.h"
 #include "core/core.h"
 #include "core/platform.h"
+#include "core/python_memory.h"
 
 /* How far a frame's ancestry is followed: near enough for every ordinary change, and for any
  * recursion. */
@@ -166,74 +166,6 @@ static struct context *child_of(struct core *core, struct context *parent,
 
 /* ---- lines ---- */
 
-static bool is_line(const struct context *context)
-{
-    return (context->function->flags & CODE_FUNCTION_LINE) != 0;
-}
-
-static void note_unlined(struct python *python, uint32_t number, struct context *context)
-{
-    const size_t chunk = number / PYTHON_UNLINED;
-
-    if (chunk >= python->unlined_capacity) {
-        size_t capacity = python->unlined_capacity ? 2 * python->unlined_capacity : 64;
-        while (capacity <= chunk)
-            capacity *= 2;
-        struct context ***larger = platform_allocate(capacity * sizeof *larger);
-        for (size_t i = 0; i < python->unlined_capacity; i++)
-            larger[i] = python->unlined[i];
-        platform_release(python->unlined, python->unlined_capacity * sizeof *larger);
-        python->unlined = larger;
-        python->unlined_capacity = capacity;
-    }
-    if (!python->unlined[chunk])
-        python->unlined[chunk] = platform_allocate(PYTHON_UNLINED * sizeof *python->unlined[chunk]);
-    python->unlined[chunk][number % PYTHON_UNLINED] = context;
-}
-
-/* NULL: nobody asked yet. */
-static struct context *noted_unlined(const struct python *python, uint32_t number)
-{
-    const size_t chunk = number / PYTHON_UNLINED;
-
-    if (chunk >= python->unlined_capacity || !python->unlined[chunk])
-        return NULL;
-    return python->unlined[chunk][number % PYTHON_UNLINED];
-}
-
-static struct context *unlined(struct core *core, struct context *context)
-{
-    struct python *python = &core->python;
-    uint32_t number = context_number(context);
-    struct context *above = context;
-    size_t depth = 0;
-
-    if (is_line(context))
-        return context->parent;
-    struct context *twin = noted_unlined(python, number);
-    if (twin)
-        return twin;
-    twin = context;
-    for (; above && !(above->function->flags & CODE_FUNCTION_PYTHON); above = above->parent)
-        depth++;
-    if (above && is_line(above)) {
-        struct context **path = platform_allocate((depth + 1) * sizeof *path);
-        for (size_t i = depth; i-- > 0; context = context->parent)
-            path[i] = context;
-        twin = above->parent;
-        for (size_t i = 0; i < depth; i++)
-            twin = tree_twin_of(&core->tree, twin, path[i]);
-        platform_release(path, (depth + 1) * sizeof *path);
-    }
-    note_unlined(python, number, twin);
-    return twin;
-}
-
-struct context *python_calling(struct core *core, struct context *context)
-{
-    return core->options.python_lines ? unlined(core, context) : context;
-}
-
 uint64_t python_instruction_pointer(const struct python_layout *layout, uint64_t frame)
 {
     const void *pointer = (const void *)(uintptr_t)(frame + layout->frame_ip);
@@ -262,7 +194,7 @@ struct context *python_take_line(struct core *core, struct context *from,
     const struct python_layout *layout = &core->python.module->layout;
     uint64_t offset = (pointer - place->first) * layout->ip_unit;
     struct python_line_range *range = python_lines_find(place->lines, offset);
-    struct context *within = is_line(from) ? from->parent : from;
+    struct context *within = context_is_line(from) ? from->parent : from;
 
     place->line = pointer;
     place->line_end = pointer + 1;
@@ -273,7 +205,8 @@ struct context *python_take_line(struct core *core, struct context *from,
         place->line_end = place->first + bounds->end;
     }
     if (!range || !range->line)
-        return is_line(from) && range ? from : child_of(core, within, first_line(core, place));
+        return context_is_line(from) && range ? from
+                                              : child_of(core, within, first_line(core, place));
     if (range->within != within) {
         if (!range->function)
             range->function =
@@ -291,27 +224,19 @@ static void take_line(struct core *core, struct python_entry *entry)
     entry->context = python_take_line(core, entry->context, &entry->place, pointer);
 }
 
-/* Still: an engine may have seen a store to something else. */
-static bool is_in_line(const struct core *core, const struct python_entry *entry)
-{
-    uint64_t pointer = python_instruction_pointer(&core->python.module->layout, entry->frame);
-
-    return pointer >= entry->place.line && pointer < entry->place.line_end;
-}
-
+/* The entry in front of all has no lines. An engine may have seen a store to something else. */
 void python_line_changed(struct core *core, struct thread *thread)
 {
-    struct python_frames *frames = &thread->stack->python;
     struct hot *hot = thread->hot;
+    struct python_entry *entry = hot->python_top - 1;
 
-    python_count_frames(core, thread);
-    if (!frames->count || !newest(frames)->place.lines ||
-        newest(frames)->frame != hot->python_frame)
+    if (!entry->place.lines || entry->frame != hot->python_frame)
         return;
-    struct python_entry *entry = newest(frames);
-    if (hot->current == entry->context && is_in_line(core, entry))
+    uint64_t pointer = python_instruction_pointer(&core->python.module->layout, entry->frame);
+    bool is_in_line = pointer >= entry->place.line && pointer < entry->place.line_end;
+    if (hot->current == entry->context && is_in_line)
         return;
-    take_line(core, entry);
+    entry->context = python_take_line(core, entry->context, &entry->place, pointer);
     hot->current = entry->context;
     watch_line(hot, entry->place.line, entry->place.line_end);
     core_keep_room(core, thread);
@@ -339,12 +264,20 @@ void python_keep_calls(struct python *python)
     python->calls = platform_allocate(sizeof *python->calls << PYTHON_CALL_BITS);
 }
 
-static struct python_known_call *call_slot(const struct python *python, const struct context *from,
-                                           uint64_t code, uint64_t pointer)
+/* The first of the two places where such a call may be: calls that take turns share them. */
+static struct python_known_call *call_places(const struct python *python,
+                                             const struct context *from, uint64_t code,
+                                             uint64_t pointer)
 {
     uint64_t hash = (((uintptr_t)from >> 7) + (code << 12) + (pointer << 20)) * TREE_MIX;
 
-    return &python->calls[hash >> (64 - PYTHON_CALL_BITS)];
+    return &python->calls[hash >> (64 - PYTHON_CALL_BITS) & ~(uint64_t)1];
+}
+
+static bool is_call(const struct python_known_call *call, const struct context *from, uint64_t code,
+                    uint64_t pointer)
+{
+    return call->from == from && call->code == code && call->pointer == pointer;
 }
 
 void python_forget_calls(struct python *python, uint64_t code)
@@ -369,7 +302,7 @@ static void expect_call(const struct core *core, const struct context *from, uin
 {
     if (core->python.calls)
         __builtin_prefetch(
-            call_slot(&core->python, from, memory->code, called_at(core, frame, memory)));
+            call_places(&core->python, from, memory->code, called_at(core, frame, memory)));
 }
 
 /* The new entry, which has the context of its caller, gets its own and its place if the call is known. */
@@ -381,8 +314,10 @@ static bool take_known_call(struct core *core, struct python_entry *entry,
     if (!python->calls)
         return false;
     uint64_t pointer = called_at(core, entry->frame, memory);
-    const struct python_known_call *call = call_slot(python, entry->context, memory->code, pointer);
-    if (call->from != entry->context || call->code != memory->code || call->pointer != pointer)
+    const struct python_known_call *call =
+        call_places(python, entry->context, memory->code, pointer);
+    if (!is_call(call, entry->context, memory->code, pointer) &&
+        !is_call(++call, entry->context, memory->code, pointer))
         return false;
     if (call->function)
         call->function->calls++;
@@ -406,7 +341,9 @@ static void keep_call(struct core *core, const struct python_entry *entry,
     if (!python->calls || !python->module->freer || !python->module->checked)
         return;
     uint64_t pointer = called_at(core, entry->frame, memory);
-    *call_slot(python, from, memory->code, pointer) = (struct python_known_call){
+    struct python_known_call *places = call_places(python, from, memory->code, pointer);
+    places[1] = places[0];
+    places[0] = (struct python_known_call){
         .from = from,
         .code = memory->code,
         .pointer = pointer,

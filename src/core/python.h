@@ -297,22 +297,7 @@ void python_stack_loaded(struct core *core, struct thread *thread);
 
 /* ---- python_code.c ---- */
 
-/* What a frame's memory says. */
-struct python_frame {
-    uint64_t previous;
-    uint64_t code;
-    unsigned owner;
-    bool is_entry; /* the evaluator was called for it */
-};
-
-/* A word that the interpreter itself is about to use. */
-bool python_read_word(const struct python_module *module, uint64_t address, uint64_t *word);
-
-bool python_read_frame(const struct python_module *module, uint64_t address,
-                       struct python_frame *frame);
-/* The same of one that the evaluator was called with. */
-bool python_read_called_frame(const struct python_module *module, uint64_t address,
-                              struct python_frame *frame);
+struct python_frame;
 
 /* The function that a frame executes; NULL for one that is not shown. `*starts` is false if the
  * frame is not of a call: it only makes a generator. */
@@ -367,6 +352,16 @@ static inline bool python_is_before(uint64_t offset)
 }
 
 /* The range with this instruction; before the first one, the first. NULL: there is none. */
-struct python_line_range *python_lines_find(const struct python_lines *lines, uint64_t offset);
+struct python_line_range *python_lines_search(const struct python_lines *lines, uint64_t offset);
+
+static inline struct python_line_range *python_lines_find(const struct python_lines *lines,
+                                                          uint64_t offset)
+{
+    const uint64_t instruction = offset / 2 + 1;
+
+    return !(offset & 1) && instruction < lines->range_of_count
+               ? &lines->ranges[lines->range_of[instruction]]
+               : python_lines_search(lines, offset);
+}
 
 #endif

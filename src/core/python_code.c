@@ -11,16 +11,14 @@
  */
 #include "core/code.h"
 #include "core/platform.h"
-#include "core/python.h"
+#include "core/python_memory.h"
 #include "core/text.h"
 
-#define MIX            0x9e3779b97f4a7c15u
-#define CODE_BITS      13
-#define LOWEST_ADDRESS 65536 /* nothing is mapped below */
-#define GLANCE_BYTES   64    /* of a string's characters, when it is seen again */
-#define TEXT_MOST      4096  /* characters of a name */
-#define NO_HASH        UINT64_MAX
-#define SMALLEST_PAGE  4096
+#define MIX          0x9e3779b97f4a7c15u
+#define CODE_BITS    13
+#define GLANCE_BYTES 64   /* of a string's characters, when it is seen again */
+#define TEXT_MOST    4096 /* characters of a name */
+#define NO_HASH      UINT64_MAX
 
 #define GENERATOR_FLAGS    0x2a0u /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define OWNED_BY_GENERATOR 1u
@@ -33,91 +31,6 @@ struct python_known_code {
     uint32_t flags;
     struct code_function *function; /* NULL: not shown */
 };
-
-static uint64_t word_at(const uint8_t *bytes, unsigned offset)
-{
-    uint64_t word;
-
-    __builtin_memcpy(&word, bytes + offset, sizeof word);
-    return word;
-}
-
-static uint32_t half_at(const uint8_t *bytes, unsigned offset)
-{
-    uint32_t half;
-
-    __builtin_memcpy(&half, bytes + offset, sizeof half);
-    return half;
-}
-
-/* The program's memory, which engines that watch share; NULL if it cannot be read. What is asked for
- * is smaller than a page: if both its ends can be read, all of it can. */
-static const uint8_t *bytes_at(uint64_t address, size_t size_bytes)
-{
-    uint64_t last = address + size_bytes - sizeof last, word;
-    bool one_page = (address ^ last) < SMALLEST_PAGE;
-
-    return platform_read(last, &word, sizeof word) &&
-                   (one_page || platform_read(address, &word, sizeof word))
-               ? (const uint8_t *)(uintptr_t)address
-               : NULL;
-}
-
-/* What the interpreter is about to use itself need not be asked for, once it is clear that things
- * are where the layout says. A frame that a word on the program's stack says is another matter: who
- * moves stacks about moves that word too. */
-static const uint8_t *live_bytes(const struct python_module *module, uint64_t address,
-                                 size_t size_bytes)
-{
-    if (module->checked && address >= LOWEST_ADDRESS && !module->layout.has_c_frame)
-        return (const uint8_t *)(uintptr_t)address;
-    return bytes_at(address, size_bytes);
-}
-
-/* What a code object that was believed holds is there as long as it is, and what the evaluator was
- * called with is too. */
-static const uint8_t *held_bytes(const struct python_module *module, uint64_t address,
-                                 size_t size_bytes)
-{
-    if (module->checked && address >= LOWEST_ADDRESS)
-        return (const uint8_t *)(uintptr_t)address;
-    return bytes_at(address, size_bytes);
-}
-
-bool python_read_word(const struct python_module *module, uint64_t address, uint64_t *word)
-{
-    const uint8_t *bytes = held_bytes(module, address, sizeof *word);
-
-    if (bytes)
-        *word = word_at(bytes, 0);
-    return bytes;
-}
-
-static bool read_frame(const struct python_layout *layout, const uint8_t *bytes,
-                       struct python_frame *frame)
-{
-    if (!bytes)
-        return false;
-    frame->previous = word_at(bytes, layout->frame_previous);
-    frame->code = word_at(bytes, layout->frame_code) & ~(uint64_t)7;
-    frame->owner = layout->frame_owner ? bytes[layout->frame_owner] : 0;
-    frame->is_entry = layout->frame_is_entry ? bytes[layout->frame_is_entry]
-                      : layout->frame_owner  ? frame->owner >= layout->shim_owner
-                                             : true;
-    return true;
-}
-
-bool python_read_frame(const struct python_module *module, uint64_t address,
-                       struct python_frame *frame)
-{
-    return read_frame(&module->layout, live_bytes(module, address, PYTHON_FRAME_BYTES), frame);
-}
-
-bool python_read_called_frame(const struct python_module *module, uint64_t address,
-                              struct python_frame *frame)
-{
-    return read_frame(&module->layout, held_bytes(module, address, PYTHON_FRAME_BYTES), frame);
-}
 
 /* ---- strings ---- */
 
@@ -132,13 +45,13 @@ static bool read_text_head(const struct python_module *module, uint64_t address,
                            struct text_head *head)
 {
     const struct python_layout *layout = &module->layout;
-    const uint8_t *bytes = held_bytes(module, address, PYTHON_TEXT_BYTES);
+    const uint8_t *bytes = python_held_bytes(module, address, PYTHON_TEXT_BYTES);
 
     if (!bytes)
         return false;
-    unsigned state = half_at(bytes, layout->text_state) >> layout->text_kind_shift;
-    head->length = word_at(bytes, layout->text_length);
-    head->hash = word_at(bytes, layout->text_length + 8);
+    unsigned state = python_half_at(bytes, layout->text_state) >> layout->text_kind_shift;
+    head->length = python_word_at(bytes, layout->text_length);
+    head->hash = python_word_at(bytes, layout->text_length + 8);
     head->kind = state & 7;
     bool compact = state >> 3 & 1, ascii = state >> 4 & 1;
     if (!compact || (head->kind != 1 && head->kind != 2 && head->kind != 4))
@@ -159,12 +72,12 @@ static uint64_t glance_at(const struct python_module *module, uint64_t address)
         return head.hash;
     uint64_t size_bytes = head.length * head.kind;
     size_bytes = size_bytes < GLANCE_BYTES ? size_bytes : GLANCE_BYTES;
-    const uint8_t *bytes = held_bytes(module, head.characters, size_bytes + sizeof last);
+    const uint8_t *bytes = python_held_bytes(module, head.characters, size_bytes + sizeof last);
     if (!bytes)
         return 0;
     unsigned i = 0;
     for (; i + 8 <= size_bytes; i += 8)
-        hash += word_at(bytes, i) * (MIX + 2 * i);
+        hash += python_word_at(bytes, i) * (MIX + 2 * i);
     for (; i < size_bytes; i++)
         last = last << 8 | bytes[i];
     hash += (last ^ head.length) * (MIX + 2 * GLANCE_BYTES);
@@ -386,16 +299,16 @@ static const struct python_known_code *code_at(struct python *python, uint64_t a
     struct python_known_code *known = known_code(python, address);
     if (module->freer && known->address == address)
         return known;
-    const uint8_t *bytes = live_bytes(module, address, PYTHON_CODE_BYTES);
-    if (!bytes || word_at(bytes, 8) != module->module->bias + module->code_type)
+    const uint8_t *bytes = python_live_bytes(module, address, PYTHON_CODE_BYTES);
+    if (!bytes || python_word_at(bytes, 8) != module->module->bias + module->code_type)
         return NULL;
     struct python_known_code code = {
         .address = address,
-        .name = word_at(bytes, layout->code_name),
-        .qualified_name = word_at(bytes, layout->code_qualified_name),
-        .file = word_at(bytes, layout->code_file),
-        .line = half_at(bytes, layout->code_line),
-        .flags = half_at(bytes, layout->code_flags),
+        .name = python_word_at(bytes, layout->code_name),
+        .qualified_name = python_word_at(bytes, layout->code_qualified_name),
+        .file = python_word_at(bytes, layout->code_file),
+        .line = python_half_at(bytes, layout->code_line),
+        .flags = python_half_at(bytes, layout->code_flags),
     };
     code.glance = glance_at(module, code.qualified_name) ^ glance_at(module, code.file) >> 1;
     if (same_code(known, &code))

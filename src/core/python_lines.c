@@ -334,7 +334,7 @@ void python_lines_forget(struct python *python, uint64_t code)
         python->recent_lines[at].code = 0;
 }
 
-struct python_line_range *python_lines_find(const struct python_lines *lines, uint64_t offset)
+struct python_line_range *python_lines_search(const struct python_lines *lines, uint64_t offset)
 {
     uint32_t low = 0, high = lines->range_count;
 
@@ -342,8 +342,6 @@ struct python_line_range *python_lines_find(const struct python_lines *lines, ui
         return NULL;
     if (python_is_before(offset))
         return &lines->ranges[has_before_first(lines) ? high - 1 : 0];
-    if (!(offset & 1) && offset / 2 + 1 < lines->range_of_count)
-        return &lines->ranges[lines->range_of[offset / 2 + 1]];
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (lines->ranges[middle].start <= offset)

@@ -168,6 +168,12 @@ static inline uint32_t context_number(const struct context *context)
     return (uint32_t)(context->key >> 32);
 }
 
+/* Of a line of a Python function: core/python.h. */
+static inline bool context_is_line(const struct context *context)
+{
+    return context->function->flags & CODE_FUNCTION_LINE;
+}
+
 /* May the step from one context to the other be one that happens once, because code that the program
  * made was given another name? Then it is not to be remembered. */
 static inline bool context_renamed(const struct context *from, const struct context *to)

@@ -99,6 +99,12 @@ def test_calls_that_lead_elsewhere_later(detail, compiled, folder):
     assert b"deep" in ours[2] and b"three" in ours[2]
 
 
+def test_a_block_that_runs_more_often_than_half_a_word_can_count(compiled, folder):
+    ours, theirs = (recorded(folder, engine, [compiled("long_loop")], "line") for engine in ENGINES)
+    assert ours == theirs
+    assert b"/long_loop) 4400000002\n" in ours[2]
+
+
 @pytest.mark.parametrize("detail", ("function", "line"))
 def test_code_of_a_file_that_changes_in_memory(detail, compiled, folder):
     command = [compiled("changed_files")]

@@ -1,6 +1,6 @@
 /* python_codes.c: see python_codes.h. */
 #include "engines/native/python_codes.h"
-#include "core/python.h"
+#include "core/python_memory.h"
 #include "engines/native/arena.h"
 #include "engines/native/assemble.h"
 #include "engines/native/fast.h"
@@ -34,7 +34,7 @@ void emit_code_slot(struct emitter *e)
 /* The context of the whole function where `context` is that of one of its lines. */
 static struct context *whole_of(struct context *context)
 {
-    return context->function->flags & CODE_FUNCTION_LINE ? context->parent : context;
+    return context_is_line(context) ? context->parent : context;
 }
 
 /* At function detail the others are `children`. */

@@ -122,11 +122,6 @@ static struct {
     struct context **lines;
 } young;
 
-static bool is_line(const struct context *context)
-{
-    return context->function->flags & CODE_FUNCTION_LINE;
-}
-
 static struct python_counters *counters_at(uint64_t address)
 {
     return (struct python_counters *)(address - LINE_ORIGIN);
@@ -344,7 +339,7 @@ static void take_pages_back(void)
 
 void python_counts_context_made(struct context *context)
 {
-    if (is_line(context)) {
+    if (context_is_line(context)) {
         context->counters = context->parent->counters;
         if (!locks_are_shared())
             note_line(context);
@@ -367,7 +362,7 @@ void python_counts_context_made(struct context *context)
 static struct python_counters *give_page(struct native_thread *thread, uint32_t place)
 {
     struct context *current = thread->hot.current;
-    struct context *owner = is_line(current) ? current->parent : current;
+    struct context *owner = context_is_line(current) ? current->parent : current;
     if (place < ROOM)
         young.all_full->counts[place] = FULL;
     if (!has_page(owner))
@@ -401,7 +396,7 @@ void python_counts_take_exit(struct native_thread *thread, const struct exit *ex
 
 uint64_t python_counts_key(struct context *context, int64_t instructions)
 {
-    if (!is_line(context))
+    if (!context_is_line(context))
         return context->key;
     context->calls += instructions;
     context->parent->calls -= instructions; /* which the line will give it */
@@ -463,7 +458,7 @@ static void flush_line(struct context *context)
 
 void python_counts_flush(struct context *context, bool alone)
 {
-    if (is_line(context))
+    if (context_is_line(context))
         flush_line(context);
     else
         flush_owner(context, alone);
@@ -473,7 +468,7 @@ uint64_t python_counts_instructions(const struct context *context)
 {
     uint64_t instructions = 0;
     struct python_counters *counters = counters_at(context->counters);
-    uint32_t end = is_line(context) || !has_page(context) ? 0 : places_used(counters);
+    uint32_t end = context_is_line(context) || !has_page(context) ? 0 : places_used(counters);
     for (uint32_t place = 1; (place = next_used(counters, place)) < end; place++)
         instructions += count_since(counters, place) * core.blocks[known.runs[place]].instructions;
     return instructions;

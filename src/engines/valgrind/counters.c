@@ -7,8 +7,7 @@
 
 #define GROUP_BLOCKS 14
 #define GROUPS       (1u << 17)
-#define MOST_BLOCKS                                                                                \
-    (1u << 30) /* between two times that all is moved; a counter has room for more */
+#define MOST_BLOCKS  (1u << 30) /* from one time that all are moved to the next */
 
 struct group {
     uint64_t key;                 /* 0: none */
@@ -51,14 +50,9 @@ Bool counters_is_evaluated(uint32_t block)
     return block < kind_capacity && kinds[block] == EVALUATED;
 }
 
-static Bool is_line(const struct context *context)
-{
-    return (context->function->flags & CODE_FUNCTION_LINE) != 0;
-}
-
 void counters_context_made(struct context *context)
 {
-    context->counters = is_line(context) ? context->parent->key : context->key;
+    context->counters = context_is_line(context) ? context->parent->key : context->key;
 }
 
 /* What lines ran is among what their functions did. */
@@ -66,7 +60,7 @@ static void flush_lines(void)
 {
     for (uint32_t i = core.tree.inherited; core.options.python_lines && i < core.tree.count; i++) {
         struct context *context = tree_context(&core.tree, i);
-        if (!is_line(context) || !context->calls)
+        if (!context_is_line(context) || !context->calls)
             continue;
         counts_add_late(&core.counts, context->key, context->calls);
         context->parent->calls += context->calls;
