@@ -12,10 +12,10 @@ both details, beside callgrind.
                  calls, one every four hundred instructions
     imports      only starts: modules that import many others; in no mean
 
-A script takes one and a half to three seconds alone, so that what is measured is what watching costs while
-a program works. Starting is another matter, and costs more: each of its paths is new, and with lines there
-are nearly twice as many to count. `imports` does nothing else, and --scale=0.3 shows how much of it a
-script of half a second has.
+A script takes about a second alone, so that what is measured is what watching costs while a program
+works. Starting is another matter, and costs more: each of its paths is new, and with lines there are
+nearly twice as many to count. `imports` does nothing else, and --scale=0.333 shows how much of it a
+shorter script has.
 
 A recording with the watch and one without run at the same time, on one processor, which the kernel gives
 to both in turn: so whatever else the machine does meets both alike, and what of user and system time the
