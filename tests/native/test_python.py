@@ -33,6 +33,23 @@ print(total)
 """
 
 
+# A function that is new is told to the engine, which takes a while: many signals come just then.
+KILLED = """
+import os, signal, time
+def work(number):
+    while True:
+        number += 1
+        exec(f"def f{number % 40}(): return {number}\\nf{number % 40}()", {})
+for child in range(400):
+    pid = os.fork()
+    if not pid:
+        work(child)
+    time.sleep(0.001 * (1 + child % 4))
+    os.kill(pid, signal.SIGTERM)
+    assert os.waitpid(pid, 0)[1] == signal.SIGTERM
+"""
+
+
 def test_a_code_object_in_the_place_of_another_is_another(folder):
     record(folder, [PYTHON, "-c", REUSED], "--detail=function")
     folded = run([TRUEFLAME, "export", folder / "profile.flame", "-f", "folded",
@@ -44,3 +61,9 @@ def test_a_code_object_in_the_place_of_another_is_another(folder):
 def test_signals_between_frames(detail, folder):
     info = same_as_alone(folder, [PYTHON, "-c", STORM], f"--detail={detail}")
     assert info["repairs"]["python-resync"] == 0
+
+
+@pytest.mark.parametrize("detail", ("function", "line"))
+def test_children_that_are_killed_where_a_frame_begins(detail, folder):
+    info = same_as_alone(folder, [PYTHON, "-c", KILLED], f"--detail={detail}")
+    assert len(info["processes"]) == 401

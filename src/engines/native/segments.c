@@ -60,7 +60,7 @@ static unsigned count_place(const struct translation *t, unsigned first, unsigne
 /* What a PLT stub runs, `stub` instructions, is for the frame that is current by then. */
 static void emit_python_last(struct translation *t, unsigned last, unsigned stub)
 {
-    t->looked = options.line_detail && t->frame_stored;
+    t->looked = t->frame_stored;
     python_emit_before(t, last, options.line_detail ? 0 : stub);
     if (!options.line_detail || !stub)
         return;

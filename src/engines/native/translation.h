@@ -48,7 +48,7 @@ struct translation {
     struct python_module *python; /* watched; NULL: this is not its evaluator */
     bool evaluates;               /* this is where its frames run */
     bool frame_stored;            /* it may have another frame than when it was last looked at */
-    bool looked;                  /* at line detail, since the segment was counted */
+    bool looked;                  /* since the branch that comes next was counted */
     bool ends_code;               /* python_watch.c: a code object */
     bool plt;
     bool leaf;                /* leaves.h */
