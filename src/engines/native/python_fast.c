@@ -280,7 +280,7 @@ static void emit_line_called(struct emitter *e, const struct python_layout *layo
     op_far(e, OP_LOAD, RDX, RDX, NEWEST(context));
 }
 
-/* As emit_frame_push, in the context that it is found to run in. */
+/* As emit_frame_called, at function detail. */
 static void emit_function_called(struct emitter *e, const struct python_layout *layout, bool brings)
 {
     emit_next_frame(e, RCX, brings);
@@ -299,6 +299,7 @@ static void emit_function_called(struct emitter *e, const struct python_layout *
     emit_jump(e, found);
 }
 
+/* As emit_frame_push, in the context that it is found to run in. */
 static void emit_frame_called(struct emitter *e, const struct python_layout *layout, bool brings)
 {
     struct jumps unknown = {0};

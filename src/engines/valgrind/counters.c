@@ -120,7 +120,7 @@ void counters_keep_room(ULong blocks)
 {
     static ULong moved_at;
 
-    if (blocks - moved_at < MOST_BLOCKS)
+    if (!core.options.line_detail || blocks - moved_at < MOST_BLOCKS)
         return;
     counters_flush();
     moved_at = blocks;
